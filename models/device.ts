@@ -1,0 +1,115 @@
+/**
+ * The seam between the engine and whatever runs models. It is message-shaped: numbers and host
+ * bytes cross it, no native handle does, so that a device may live in another process.
+ *
+ * @module
+ */
+import type { Model } from "./model.ts";
+import type { Tensor, TensorShape } from "./tensor.ts";
+
+/** The exact shapes of one iteration's inputs, in the model's order. */
+export interface Signature {
+  /** Unique among the signatures of one model, e.g. `8x3x48x320`. */
+  readonly key: string;
+  readonly inputs: readonly TensorShape[];
+}
+
+/** One step of one batch. */
+export interface Step {
+  readonly signature: Signature;
+  /** Rows in the batch; 1 where the model has no batch dimension. */
+  readonly rows: number;
+  /**
+   * For every input of the signature the pieces that make it up, in row order. The device joins
+   * them in its own host buffer: the one copy a payload undergoes. Pieces stay untouched until the
+   * iteration is done.
+   */
+  readonly inputs: readonly (readonly Uint8Array<ArrayBuffer>[])[];
+}
+
+/** What an iteration gave. */
+export interface IterationResult {
+  /** Time the iteration took on the device, microseconds. */
+  readonly deviceMicros: number;
+  /**
+   * Outputs of the whole batch in the model's order, with the shapes the values really have. Their
+   * data are views of host buffers and valid until {@linkcode release}. Empty after an error.
+   */
+  readonly outputs: readonly Tensor[];
+  /** `execution_failed` when the model refused this input, `device_failed` when the device is at fault. */
+  readonly error?: Error;
+  /** Gives the buffers back. Called exactly once. */
+  release(): void;
+}
+
+/** Something on the device broke, outside any one iteration or beyond repair. */
+export interface DeviceFault {
+  readonly message: string;
+  /** Nothing on this device will work again. */
+  readonly fatal: boolean;
+}
+
+/** One named holding of device memory. */
+export interface MemoryUse {
+  readonly model?: string;
+  readonly class: "persistent" | "ephemeral" | "state" | "host" | "overhead";
+  readonly bytes: number;
+}
+
+/** A machine that runs models: `cpu`, `simulated`, later `cuda`. */
+export interface Device extends AsyncDisposable {
+  readonly name: string;
+  /** Capacity in bytes, for weights, lanes and state together. */
+  readonly memoryBytes: number;
+  /**
+   * Reads, compiles and measures a model, off the event loop.
+   *
+   * @throws {SluiceError} `invalid_argument` when the file is no model this device can run.
+   */
+  stage(model: Model, signal?: AbortSignal): Promise<StagedModel>;
+  /** A lane of so many bytes of working memory. */
+  openLane(bytes: number): Lane;
+  /** What the device holds right now, every byte named. */
+  memory(): readonly MemoryUse[];
+  /** Gives memory that no loaded model needs back to the system. Called after an unload. */
+  trim(): Promise<void>;
+  onFault(listener: (fault: DeviceFault) => void): void;
+}
+
+/** A model in host memory, measured, ready to be made resident. */
+export interface StagedModel extends AsyncDisposable {
+  /** Weights and whatever else stays while the model is loaded. */
+  readonly persistentBytes: number;
+  /** Working memory of one iteration of exactly these shapes; an upper bound where not measured. */
+  ephemeralBytes(signature: Signature): number;
+  /** Makes it resident. */
+  upload(): Promise<Executable>;
+}
+
+/** Working memory plus one stream: one iteration executes at a time. */
+export interface Lane extends Disposable {
+  readonly id: number;
+  readonly bytes: number;
+  /** Iterations that may be in flight at once; those behind the first wait on the device. */
+  readonly depth: number;
+  /** Changes the working memory. Only when idle. */
+  resize(bytes: number): void;
+}
+
+/** A resident model. */
+export interface Executable extends AsyncDisposable {
+  /** Builds what iterations of this signature need on this lane. Optional: `start` does it when missing. */
+  prepare(signature: Signature, lane: Lane): Promise<void>;
+  /**
+   * Starts one iteration. `done` is called exactly once: before `start` returns when the device
+   * chose to run it in place, otherwise later from the event loop. Never throws.
+   *
+   * @param expectedMicros The engine's learned estimate; lets a device run very short ones in place.
+   */
+  start(
+    lane: Lane,
+    step: Step,
+    expectedMicros: number,
+    done: (result: IterationResult) => void,
+  ): void;
+}

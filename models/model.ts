@@ -1,0 +1,82 @@
+/**
+ * A model as the repository describes it: files and settings, nothing loaded yet.
+ *
+ * @module
+ */
+import type { Tensor, TensorSpec } from "./tensor.ts";
+
+/** Inputs and outputs that a model declares, in its own order. */
+export interface ModelSignature {
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+  /** Outputs that are no tensors (sequences, maps): named in the metadata, not served. */
+  readonly notServed: readonly string[];
+}
+
+/** Whether and how requests of a model may share an iteration. */
+export interface BatchingRule {
+  /** Largest number of rows in one iteration; 1 when requests cannot be joined. */
+  readonly maxRows: number;
+  /** Whether the server may join requests. A client may still send several rows itself. */
+  readonly join: boolean;
+  /** Why, or why not, in a sentence for `models` and `register`. */
+  readonly reason: string;
+  /** For every input: whether axis 0 is the batch. One without it must be equal to be joined. */
+  readonly batchedInputs: readonly boolean[];
+  /** How long a request may wait for others, microseconds (Triton's max_queue_delay). 0: never. */
+  readonly maxDelayMicros: number;
+  /** Not yet known: the device shall probe it at first load (see `models/probe.ts`). */
+  readonly probe: boolean;
+}
+
+/** One version of one model. */
+export interface Model {
+  readonly name: string;
+  readonly version: number;
+  /** The ONNX file. `bytes` where it was uploaded; otherwise it is read from `path`. */
+  readonly file: { readonly path?: string; readonly bytes?: Uint8Array<ArrayBuffer> };
+  /** Size of the file in bytes, external data included. */
+  readonly fileBytes: number;
+  /** What changes when the content does; a reload of the same fingerprint does nothing. */
+  readonly fingerprint: string;
+  /** The file's own signature: exact shapes as the device sees them. */
+  readonly signature: ModelSignature;
+  /**
+   * Triton's `max_batch_size`: 0 when the model's shapes carry no implied batch dimension. When
+   * above 0 every input and output leads with the batch, and metadata shows -1 there.
+   */
+  readonly maxBatchSize: number;
+  readonly batching: BatchingRule;
+  /** Triton's model configuration as `/v2/models/{m}/config` answers it. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Labels for the classification extension, by output name. */
+  readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Sample inputs: each entry is one complete request. Used for trial runs and measurements. */
+  readonly samples: readonly (readonly Tensor[])[];
+  /** Default priority of its requests: 1 is most urgent, 0 none given. */
+  readonly priority: number;
+  /** Share of device time under fair policies. */
+  readonly weight: number;
+  /** Never evicted to make room. */
+  readonly pin: boolean;
+}
+
+/** A replacement that a load request carries (Triton's `config` and `file:` parameters). */
+export interface ModelOverride {
+  /** Triton's model configuration as JSON text. */
+  readonly config?: string;
+  /** Paths like `1/model.onnx` with their content; they replace the repository's versions. */
+  readonly files?: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+/** Where models come from. Implementations read files; they never load anything on a device. */
+export interface Repository {
+  /** Names of the models that are there, sorted. */
+  list(): Promise<string[]>;
+  /**
+   * All versions of a model that its version policy names, ascending.
+   *
+   * @throws {SluiceError} `not_found`, or `invalid_argument` with the file and the fault in it.
+   */
+  read(name: string, override?: ModelOverride): Promise<Model[]>;
+}

@@ -1,0 +1,73 @@
+/**
+ * Tensors as they travel: a name, a datatype, a shape and raw little-endian bytes. This is the
+ * binary form of the Open Inference Protocol, so a binary request is never converted on its way to
+ * the device.
+ *
+ * @module
+ */
+
+/** Bytes per element of each datatype; 0 marks BYTES, whose elements vary in length. */
+export const DATATYPE_BYTES = {
+  BOOL: 1,
+  UINT8: 1,
+  UINT16: 2,
+  UINT32: 4,
+  UINT64: 8,
+  INT8: 1,
+  INT16: 2,
+  INT32: 4,
+  INT64: 8,
+  FP16: 2,
+  BF16: 2,
+  FP32: 4,
+  FP64: 8,
+  BYTES: 0,
+} as const;
+
+/** A datatype of the Open Inference Protocol v2. */
+export type Datatype = keyof typeof DATATYPE_BYTES;
+
+/** Whether `name` is a datatype of the protocol. */
+export function isDatatype(name: string): name is Datatype {
+  return Object.hasOwn(DATATYPE_BYTES, name);
+}
+
+/** A tensor's name, datatype and exact shape. */
+export interface TensorShape {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+}
+
+/**
+ * A tensor with its data: row-major, little-endian. For BYTES every element is a 32-bit length
+ * followed by that many bytes, as in the protocol's binary extension.
+ */
+export interface Tensor extends TensorShape {
+  readonly data: Uint8Array<ArrayBuffer>;
+}
+
+/** What a model declares of a tensor; a dimension of -1 is free. */
+export interface TensorSpec {
+  readonly name: string;
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
+  /** Names of the free dimensions, where the model gives any; as long as `shape`. */
+  readonly dimNames?: readonly (string | undefined)[];
+  /** Inputs only: the model carries a default, so a request may leave it out. */
+  readonly optional?: boolean;
+}
+
+/** Number of elements of a shape; 1 for a scalar. */
+export function elementCount(shape: readonly number[]): number {
+  let count = 1;
+  for (const dim of shape) count *= dim;
+  return count;
+}
+
+/** Bytes of a tensor of this datatype and shape. Not defined for BYTES (throws a RangeError). */
+export function byteLength(datatype: Datatype, shape: readonly number[]): number {
+  const size = DATATYPE_BYTES[datatype];
+  if (size === 0) throw new RangeError("The byte length of a BYTES tensor depends on its elements");
+  return elementCount(shape) * size;
+}

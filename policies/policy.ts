@@ -1,0 +1,125 @@
+/**
+ * The interface between the scheduler and the policy that decides who runs next. A policy sees
+ * numbers only: no handle, no clock, no await, no I/O. What it was shown and told is all it may
+ * depend on, so that the same events always give the same decisions.
+ *
+ * @module
+ */
+
+/** A request as a policy sees it when it ranks the requests inside one queue. */
+export interface RequestView {
+  readonly arrivedMicros: number;
+  /** Absolute; Infinity when the request has none. */
+  readonly deadlineMicros: number;
+  /** 1 is most urgent; {@linkcode DEFAULT_PRIORITY} when none was given. */
+  readonly priority: number;
+  readonly iterationsDone: number;
+  /** 1 for a plain request; Infinity when unknown. */
+  readonly iterationsTotal: number;
+  /** Device time charged so far, microseconds. */
+  readonly attainedMicros: number;
+}
+
+/** The priority of a request that names none, of a model that names none. */
+export const DEFAULT_PRIORITY = 100;
+
+/** One model's queue. Live: updated in place, valid until `next` returns. */
+export interface QueueView {
+  readonly model: string;
+  readonly tenant: string;
+  /** Rows ready to run now, all requests together. */
+  readonly rows: number;
+  /** Rows the engine would join in the next iteration, by learned cost and waiting deadlines. */
+  readonly bestRows: number;
+  readonly oldestArrivalMicros: number;
+  /** Infinity when no waiting request has a deadline. */
+  readonly earliestDeadlineMicros: number;
+  /** The most urgent priority among the waiting; smaller is more urgent. */
+  readonly topPriority: number;
+  /** Share of device time under fair policies; above 0. */
+  readonly weight: number;
+  /** Device time charged so far, microseconds. */
+  readonly servedMicros: number;
+  /** When an iteration of this queue last started; -Infinity before the first. */
+  readonly lastServedMicros: number;
+  /** Learned estimate of the device time that all waiting rows need. */
+  readonly remainingMicros: number;
+  /** Learned estimate of one iteration of so many rows, microseconds. */
+  iterationMicros(rows: number): number;
+  readonly residency: "resident" | "host" | "cold";
+  readonly loadMicros: number;
+  readonly persistentBytes: number;
+  /** Working memory of the iteration it would run next. */
+  readonly ephemeralBytes: number;
+}
+
+/** A lane as a policy sees it. */
+export interface LaneView {
+  readonly id: number;
+  readonly bytes: number;
+  readonly running: readonly { readonly model: string; readonly untilMicros: number }[];
+}
+
+/** All that is known at one decision. */
+export interface Snapshot {
+  readonly nowMicros: number;
+  /** The lane with a free slot. */
+  readonly lane: LaneView;
+  readonly lanes: readonly LaneView[];
+  /** Queues with work that this lane can run; never empty. In order of the queues' creation. */
+  readonly ready: readonly QueueView[];
+}
+
+/** What a policy decides: run so many rows of a queue, or leave the lane idle until then. */
+export type Decision =
+  | {
+    readonly run: QueueView;
+    /** At least 1, at most `run.rows`. The engine never splits a request, and may join fewer. */
+    readonly rows: number;
+    /** The reason, for `Server-Timing` and the decision log. A constant, not built per turn. */
+    readonly because: string;
+  }
+  | {
+    /** Later than now. The scheduler asks again then, or when anything changes. */
+    readonly idleUntilMicros: number;
+    readonly because: string;
+  };
+
+/** What a policy is told, for those that learn. `queue` is stable for a model's life. */
+export type PolicyEvent =
+  | { readonly kind: "queue_added" | "queue_removed"; readonly queue: QueueView }
+  | { readonly kind: "arrival" | "cancel"; readonly queue: QueueView; readonly nowMicros: number }
+  | {
+    readonly kind: "charge";
+    readonly queue: QueueView;
+    readonly nowMicros: number;
+    readonly rows: number;
+    /** Device time of the iteration, divided by the lanes busy meanwhile. */
+    readonly micros: number;
+  };
+
+/** A scheduling policy. */
+export interface Policy {
+  /** Order inside a queue: smallest first, asked at arrival. Arrival order when absent. */
+  rank?(request: RequestView): number;
+  /** Told of everything that happens to queues. Must not decide anything. */
+  observe?(event: PolicyEvent): void;
+  /** Called while a lane has a free slot and something is ready. */
+  next(snapshot: Snapshot): Decision;
+}
+
+/** What a policy promises; the conformance suite holds it to that. */
+export interface PolicyPromises {
+  /** Every queue with work is served in bounded time, whatever the others do. */
+  readonly noStarvation: boolean;
+  /** Never leaves a lane idle while something is ready. */
+  readonly workConserving: boolean;
+}
+
+/** A policy by name: the default export of a policy file. */
+export interface PolicyDefinition {
+  readonly name: string;
+  readonly promises: PolicyPromises;
+  /** `random` gives a seeded number in [0, 1). */
+  create(env: { random(): number }): Policy;
+}

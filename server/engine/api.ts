@@ -1,0 +1,180 @@
+/**
+ * What protocols and commands may ask of the engine. Plain data crosses here: named tensors,
+ * numbers, an abort signal. Nothing of HTTP does.
+ *
+ * @module
+ */
+import type { Model, ModelOverride } from "../../models/model.ts";
+import type { MemoryUse } from "../../models/device.ts";
+import type { Tensor } from "../../models/tensor.ts";
+import type { SluiceError } from "../../models/errors.ts";
+import type { Histogram } from "hdr-histogram-js";
+
+/** One inference, as a protocol hands it over. */
+export interface InferenceRequest {
+  /** What {@linkcode Engine.find} gave. */
+  readonly served: ServedModel;
+  /** Empty when the client sent none. */
+  readonly id: string;
+  /** In any order; the engine checks names, datatypes, shapes and sizes and puts them in order. */
+  readonly inputs: readonly Tensor[];
+  /** 1 is most urgent; 0 when the client named none. */
+  readonly priority: number;
+  /** Microseconds from now until the answer is worthless; 0 when there is no limit. */
+  readonly timeoutMicros: number;
+  /** Fires when the client has left. */
+  readonly signal?: AbortSignal;
+  /**
+   * The answer. Called once, synchronously from the scheduler: outputs are views that are valid
+   * only until it returns, so encode or copy what is needed. Must not throw.
+   */
+  respond(outputs: readonly Tensor[], timing: Timing): void;
+  /** Called once instead of `respond` when there is no answer. Must not throw. */
+  fail(error: SluiceError): void;
+}
+
+/** How one request spent its time. */
+export interface Timing {
+  readonly queueMicros: number;
+  /** Device time of the iteration that answered it. */
+  readonly computeMicros: number;
+  /** Rows in that iteration, other requests' included. */
+  readonly batchRows: number;
+  readonly lane: number;
+  /** The policy's reason. */
+  readonly because: string;
+}
+
+/** States of a model version, as Triton's repository index names them. */
+export type ModelState = "READY" | "UNAVAILABLE" | "LOADING" | "UNLOADING";
+
+/** A row of the repository index. `version` is empty for a model that was never loaded. */
+export interface IndexRow {
+  readonly name: string;
+  readonly version: string;
+  readonly state: ModelState | "";
+  /** Absent when ready. */
+  readonly reason?: string;
+}
+
+/** A loaded model version. */
+export interface ServedModel {
+  readonly model: Model;
+  readonly state: ModelState;
+  readonly persistentBytes: number;
+  /** Largest working memory of one iteration known so far, bytes. */
+  readonly ephemeralBytes: number;
+  /** Requests waiting. */
+  readonly queuedRequests: number;
+  readonly queuedBytes: number;
+  /** Requests in an iteration right now. */
+  readonly runningRequests: number;
+  readonly statistics: ModelStatistics;
+}
+
+/** A count of events and the nanoseconds they took together. */
+export interface Duration {
+  count: number;
+  ns: number;
+}
+
+/** Why requests failed, by the reasons of Triton's `nv_inference_request_failure`. */
+export type FailureReason = "REJECTED" | "CANCELED" | "BACKEND" | "OTHER";
+
+/** Counters of one model version; they only grow. Meanings as in Triton's statistics extension. */
+export interface ModelStatistics {
+  /** Milliseconds since the epoch; 0 before the first inference. */
+  lastInferenceMillis: number;
+  /** Rows answered. */
+  inferenceCount: number;
+  /** Iterations run. */
+  executionCount: number;
+  readonly success: Duration;
+  readonly fail: Duration;
+  readonly failures: Record<FailureReason, number>;
+  readonly queue: Duration;
+  readonly computeInput: Duration;
+  readonly computeInfer: Duration;
+  readonly computeOutput: Duration;
+  /** By batch size, per execution. */
+  readonly batches: Map<
+    number,
+    { computeInput: Duration; computeInfer: Duration; computeOutput: Duration }
+  >;
+  /** Whole time of answered requests, microseconds. */
+  readonly requestMicros: Histogram;
+  /** Time in the queue of answered requests, microseconds. */
+  readonly queueMicros: Histogram;
+  /** Device time of iterations, microseconds. */
+  readonly computeMicros: Histogram;
+  /** Device time charged under the policy, microseconds. */
+  chargedMicros: number;
+}
+
+/** A lane's figures. */
+export interface LaneStatistics {
+  readonly id: number;
+  readonly bytes: number;
+  /** Time with at least one iteration running, microseconds. */
+  readonly busyMicros: number;
+  readonly iterations: number;
+  readonly running: readonly string[];
+}
+
+/** What the policy route shows. */
+export interface PolicyStatus {
+  readonly name: string;
+  readonly available: readonly string[];
+  /** Set when a policy broke and fifo took over: the policy and what it did. */
+  readonly fault?: string;
+}
+
+/** The engine, as protocols and commands see it. */
+export interface Engine {
+  readonly deviceName: string;
+  readonly capacityBytes: number;
+
+  /** Alive: the loop turns and the device has not failed for good. */
+  readonly live: boolean;
+  /** Undefined when ready for requests, else the reason in a sentence. */
+  notReadyReason(): string | undefined;
+
+  /**
+   * The version that answers requests: the newest ready one when none is named.
+   *
+   * @throws {SluiceError} `not_found`, or `not_ready` when it is known but not loaded.
+   */
+  find(name: string, version?: string): ServedModel;
+  /** All ready versions of a model, ascending; empty when there are none. */
+  versions(name: string): readonly ServedModel[];
+  /** Every ready model version. */
+  served(): readonly ServedModel[];
+  /** Every known model version, the unloaded and the broken included; models sorted by name. */
+  index(): Promise<readonly IndexRow[]>;
+
+  /** Takes a request. Never throws; the request's `fail` tells. */
+  submit(request: InferenceRequest): void;
+
+  /**
+   * Loads or reloads a model; resolves when it is ready. While it loads, what was there serves on,
+   * and a load that fails leaves it serving.
+   *
+   * @throws {SluiceError} `not_found`, `invalid_argument`, `out_of_memory`.
+   */
+  load(name: string, override?: ModelOverride): Promise<void>;
+  /** Takes nothing new for this model, finishes what is queued, then frees it. Unknown: nothing. */
+  unload(name: string): Promise<void>;
+
+  policy(): PolicyStatus;
+  /** Switches the policy; what is queued stays queued. `invalid_argument` when unknown. */
+  setPolicy(name: string): void;
+
+  lanes(): readonly LaneStatistics[];
+  memory(): readonly MemoryUse[];
+
+  /**
+   * Not ready at once. Resolves when nothing is queued or running, or rejects with
+   * `deadline_exceeded` after `timeoutMicros`, when what was left has been failed.
+   */
+  drain(timeoutMicros: number): Promise<void>;
+}
