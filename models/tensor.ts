@@ -52,6 +52,8 @@ export interface TensorSpec {
   readonly name: string;
   readonly datatype: Datatype;
   readonly shape: readonly number[];
+  /** The model declares no shape at all: any rank passes, and `shape` is empty. */
+  readonly unranked?: boolean;
   /** Names of the free dimensions, where the model gives any; as long as `shape`. */
   readonly dimNames?: readonly (string | undefined)[];
   /** Inputs only: the model carries a default, so a request may leave it out. */

@@ -1,0 +1,230 @@
+/**
+ * Reads what a server must know of an ONNX file before any runtime loads it. Weights are passed
+ * over, not copied.
+ *
+ * @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3
+ * @module
+ */
+import { SluiceError } from "../errors.ts";
+import { eachField, MalformedMessage } from "./fields.ts";
+
+/** What a value of the graph is. Only tensors travel in requests. */
+export type ValueKind = "tensor" | "sequence" | "map" | "optional" | "sparse tensor" | "unknown";
+
+/** A graph input or output as declared. */
+export interface ValueDeclaration {
+  /** Any text: slashes, colons, blanks are all legal. */
+  readonly name: string;
+  /** Whether it is a tensor at all. */
+  readonly kind: ValueKind;
+  /** `TensorProto.DataType`; 0 for what is no tensor. */
+  readonly elementType: number;
+  /** Sizes; a name, or "" where a free dimension has none. Undefined when even the rank is free. */
+  readonly dims?: readonly (number | string)[];
+}
+
+/** What is known of an ONNX file. */
+export interface OnnxFile {
+  /** Version of the file format. */
+  readonly irVersion: number;
+  /** Operator set versions by domain; the default domain is "". */
+  readonly opsets: ReadonlyMap<string, number>;
+  /** As declared, initialisers among them included. */
+  readonly inputs: readonly ValueDeclaration[];
+  /** As declared. */
+  readonly outputs: readonly ValueDeclaration[];
+  /** Names of the graph's own constants. */
+  readonly initializers: ReadonlySet<string>;
+  /** Paths of external data, relative to the file's folder, as written; nested graphs included. */
+  readonly externalData: ReadonlySet<string>;
+  /** Operators used, nested graphs and functions included; those of other domains as `domain:op`. */
+  readonly operators: ReadonlySet<string>;
+}
+
+/** Graphs nest (If, Loop, Scan); real files do not go beyond a few levels. */
+const DEEPEST_NESTING = 64;
+
+class Decoding {
+  irVersion = 0;
+  opsets = new Map<string, number>();
+  inputs: ValueDeclaration[] = [];
+  outputs: ValueDeclaration[] = [];
+  initializers = new Set<string>();
+  externalData = new Set<string>();
+  operators = new Set<string>();
+  graphs = 0;
+
+  model(bytes: Uint8Array): void {
+    eachField(bytes, "The model", (number, field) => {
+      if (number === 1) this.irVersion = field.integer();
+      else if (number === 7) this.mainGraph(field.bytes());
+      else if (number === 8) this.operatorSet(field.bytes());
+      else if (number === 25) this.function(field.bytes());
+    });
+  }
+
+  operatorSet(bytes: Uint8Array): void {
+    let domain = "", version = 0;
+    eachField(bytes, "An operator set", (number, field) => {
+      if (number === 1) domain = field.text();
+      else if (number === 2) version = field.integer();
+    });
+    this.opsets.set(domain === "ai.onnx" ? "" : domain, version);
+  }
+
+  mainGraph(bytes: Uint8Array): void {
+    this.graphs++;
+    eachField(bytes, "The graph", (number, field) => {
+      if (number === 5) this.initializers.add(this.tensor(field.bytes()));
+      else if (number === 11) this.inputs.push(valueDeclaration(field.bytes()));
+      else if (number === 12) this.outputs.push(valueDeclaration(field.bytes()));
+      else if (number === 15) this.initializers.add(this.sparseTensor(field.bytes()));
+      else if (number === 1) this.node(field.bytes(), 0);
+    });
+  }
+
+  nestedGraph(bytes: Uint8Array, depth: number): void {
+    if (depth > DEEPEST_NESTING) {
+      throw new MalformedMessage(`Graphs are nested more than ${DEEPEST_NESTING} deep`);
+    }
+    eachField(bytes, "A nested graph", (number, field) => {
+      if (number === 5) this.tensor(field.bytes());
+      else if (number === 15) this.sparseTensor(field.bytes());
+      else if (number === 1) this.node(field.bytes(), depth);
+    });
+  }
+
+  function(bytes: Uint8Array): void {
+    eachField(bytes, "A function", (number, field) => {
+      if (number === 7) this.node(field.bytes(), 0);
+    });
+  }
+
+  node(bytes: Uint8Array, depth: number): void {
+    let operator = "", domain = "";
+    eachField(bytes, "A node", (number, field) => {
+      if (number === 4) operator = field.text();
+      else if (number === 5) this.attribute(field.bytes(), depth);
+      else if (number === 7) domain = field.text();
+    });
+    const standard = domain === "" || domain === "ai.onnx";
+    this.operators.add(standard ? operator : `${domain}:${operator}`);
+  }
+
+  attribute(bytes: Uint8Array, depth: number): void {
+    eachField(bytes, "An attribute", (number, field) => {
+      if (number === 5 || number === 10) this.tensor(field.bytes());
+      else if (number === 6 || number === 11) this.nestedGraph(field.bytes(), depth + 1);
+      else if (number === 22 || number === 23) this.sparseTensor(field.bytes());
+    });
+  }
+
+  /** Notes where the data lie and gives the tensor's name. */
+  tensor(bytes: Uint8Array): string {
+    let name = "", location = "", isExternal = false;
+    eachField(bytes, "A tensor", (number, field) => {
+      if (number === 8) name = field.text();
+      else if (number === 13) location = externalLocation(field.bytes()) ?? location;
+      else if (number === 14) isExternal = field.integer() === 1;
+    });
+    if (isExternal) this.externalData.add(location);
+    return name;
+  }
+
+  sparseTensor(bytes: Uint8Array): string {
+    let name = "";
+    eachField(bytes, "A sparse tensor", (number, field) => {
+      if (number === 1) name = this.tensor(field.bytes());
+      else if (number === 2) this.tensor(field.bytes());
+    });
+    return name;
+  }
+}
+
+function externalLocation(bytes: Uint8Array): string | undefined {
+  let key = "", value = "";
+  eachField(bytes, "An external data entry", (number, field) => {
+    if (number === 1) key = field.text();
+    else if (number === 2) value = field.text();
+  });
+  return key === "location" ? value : undefined;
+}
+
+const KINDS: Readonly<Record<number, ValueKind>> = {
+  1: "tensor",
+  4: "sequence",
+  5: "map",
+  8: "sparse tensor",
+  9: "optional",
+};
+
+function valueDeclaration(bytes: Uint8Array): ValueDeclaration {
+  let name = "", kind: ValueKind = "unknown", elementType = 0;
+  let dims: (number | string)[] | undefined;
+  eachField(bytes, "A graph input or output", (number, field) => {
+    if (number === 1) name = field.text();
+    else if (number === 2) {
+      eachField(field.bytes(), `The type of "${name}"`, (number, field) => {
+        kind = KINDS[number] ?? kind;
+        if (number !== 1) return;
+        eachField(field.bytes(), `The tensor type of "${name}"`, (number, field) => {
+          if (number === 1) elementType = field.integer();
+          else if (number === 2) dims = dimensions(field.bytes());
+        });
+      });
+    }
+  });
+  return { name, kind, elementType, ...(dims === undefined ? {} : { dims }) };
+}
+
+function dimensions(bytes: Uint8Array): (number | string)[] {
+  const dims: (number | string)[] = [];
+  eachField(bytes, "A shape", (number, field) => {
+    if (number !== 1) return;
+    let dim: number | string = "";
+    eachField(field.bytes(), "A dimension", (number, field) => {
+      if (number === 1) dim = field.integer();
+      else if (number === 2) dim = field.text();
+    });
+    // Some exporters write an unknown size as -1.
+    dims.push(typeof dim === "number" && dim < 0 ? "" : dim);
+  });
+  return dims;
+}
+
+/**
+ * Reads an ONNX file.
+ *
+ * @param bytes The whole file.
+ * @param fileName How errors call the file.
+ * @throws {SluiceError} `invalid_argument` when it is truncated, text, or no ONNX file.
+ */
+export function decodeOnnx(bytes: Uint8Array, fileName: string): OnnxFile {
+  const refuse = (fault: string, cause?: unknown) =>
+    new SluiceError("invalid_argument", `${fileName} is no ONNX file that can be read: ${fault}`, {
+      cause,
+    });
+  if (bytes.length === 0) throw refuse("it is empty");
+  const decoding = new Decoding();
+  try {
+    decoding.model(bytes);
+  } catch (error) {
+    if (!(error instanceof MalformedMessage)) throw error;
+    throw refuse(looksLikeText(bytes) ? "it is text" : lowerFirst(error.message), error);
+  }
+  if (decoding.irVersion === 0) throw refuse("it has no format version (ir_version)");
+  if (decoding.graphs === 0) throw refuse("it has no graph");
+  return decoding;
+}
+
+function looksLikeText(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 512).every((byte) => byte >= 0x20 && byte < 0x7f || isBlank(byte));
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x09 || byte === 0x0a || byte === 0x0d;
+}
+
+function lowerFirst(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+}
