@@ -65,11 +65,17 @@ def expectation(model_bytes, inputs, labels):
         "samples": [
             {
                 "label": int(labels[row]),
-                "values": [round(float(value), 4) for value in inputs[row].ravel()],
+                "values": [_number(value) for value in inputs[row].ravel()],
             }
             for row in chosen
         ],
     }
+
+
+def _number(value):
+    """The shortest decimal that reads back as the same FP32."""
+    value = float(str(np.float32(value)))
+    return int(value) if value.is_integer() else value
 
 
 def write():
@@ -79,7 +85,8 @@ def write():
         (OUT / f"{name}.onnx").write_bytes(content)
         expected[name] = expectation(content, inputs, labels)
         print(f"{name}: accuracy {expected[name]['accuracy']}, {len(content)} bytes")
-    (OUT / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+    lines = (f"{json.dumps(name)}: {json.dumps(of)}" for name, of in expected.items())
+    (OUT / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def check():
