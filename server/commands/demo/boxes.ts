@@ -21,8 +21,11 @@ const GROWTH = 1.8;
 
 /** Probabilities of text, row by row. */
 export interface TextMap {
+  /** Pixels. */
   readonly width: number;
+  /** Pixels. */
   readonly height: number;
+  /** One for each pixel. */
   readonly probability: Float32Array;
 }
 

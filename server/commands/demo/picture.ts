@@ -5,24 +5,33 @@
  */
 import { convertIndexedToRgb, decode } from "fast-png";
 
-/** Eight-bit pixels: red, green, blue, row by row. */
+/** Colours of pixels. */
 export interface Picture {
+  /** Pixels. */
   readonly width: number;
+  /** Pixels. */
   readonly height: number;
+  /** Red, green and blue of each pixel, row by row. */
   readonly rgb: Uint8Array;
 }
 
-/** A rectangle in pixels; `right` and `bottom` are exclusive. */
+/** A rectangle in pixels from the upper left corner. */
 export interface Box {
+  /** First column. */
   readonly left: number;
+  /** First row. */
   readonly top: number;
+  /** The column after the last. */
   readonly right: number;
+  /** The row after the last. */
   readonly bottom: number;
 }
 
-/** What a network's training subtracted from a channel, and divided by; values are 0 to 1. */
+/** How a network's training scaled colours from 0 to 1. */
 export interface Normalisation {
+  /** Subtracted, by channel. */
   readonly mean: readonly [number, number, number];
+  /** Divided by afterwards, by channel. */
   readonly deviation: readonly [number, number, number];
 }
 

@@ -22,8 +22,11 @@ export type Infer = (model: string, input: Tensor) => Promise<Tensor>;
 
 /** The names that the models are registered under. */
 export interface OcrModels {
+  /** Picture to map of probabilities. */
   readonly detector: string;
+  /** Line to probabilities of 0 and 180 degrees. */
   readonly angle: string;
+  /** Line to scores of characters, step by step. */
   readonly recogniser: string;
 }
 

@@ -4,9 +4,11 @@
  * @module
  */
 
-/** A line of text and how sure the recogniser is of it, from 0 to 1. */
+/** A line of text as it was read. */
 export interface Line {
+  /** Empty when nothing was recognised. */
   readonly text: string;
+  /** Mean score of its characters, from 0 to 1. */
   readonly confidence: number;
 }
 
