@@ -42,10 +42,11 @@ export interface Normalisation {
  */
 export function decodePicture(png: Uint8Array): Picture {
   const decoded = decode(png);
-  const { width, height, palette } = decoded;
-  const data = palette ? convertIndexedToRgb(decoded) : decoded.data;
+  const { width, height, depth } = decoded;
+  const palette = decoded.palette ?? (depth < 8 ? greys(depth) : undefined);
+  const data = palette ? convertIndexedToRgb({ ...decoded, palette }) : decoded.data;
   const channels = data.length / (width * height);
-  const scale = !palette && decoded.depth === 16 ? 1 / 257 : 1;
+  const scale = depth === 16 ? 1 / 257 : 1;
   const grey = channels < 3;
   const hasAlpha = channels === 2 || channels === 4;
   const rgb = new Uint8Array(width * height * 3);
@@ -58,6 +59,12 @@ export function decodePicture(png: Uint8Array): Picture {
     }
   }
   return { width, height, rgb };
+}
+
+/** The palette of a grey picture whose pixels share bytes: as many greys as `depth` bits tell. */
+function greys(depth: number): number[][] {
+  const count = 1 << depth;
+  return Array.from({ length: count }, (_, index) => Array(3).fill(index * 255 / (count - 1)));
 }
 
 /** The part of `picture` inside `box` (all of it when absent), resized with linear interpolation. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { encode, type ImageData } from "fast-png";
 import {
@@ -38,6 +39,27 @@ const pixels: Record<string, [ImageData, number[]]> = {
 for (const [kind, [image, rgb]] of Object.entries(pixels)) {
   Deno.test(`decodePicture() reads a ${kind} PNG`, () => {
     assert.deepEqual([...decodePicture(encode(image)).rgb], rgb);
+  });
+}
+
+const packed: Record<string, [string, number[]]> = {
+  "palette": [
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABAgMAAABmjvwnAAAACVBMVEX/AAAA/wAAAP8tSs2KAAAACklEQVR4nGNoAQAAhgCFvPXN1gAAAABJRU5ErkJggg==",
+    [0, 0, 255, 255, 0, 0, 0, 255, 0],
+  ],
+  "palette with alpha": [
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABAgMAAABmjvwnAAAACVBMVEX/AAAA/wAAAP8tSs2KAAAAA3RSTlP//wDXyg1BAAAACklEQVR4nGNoAQAAhgCFvPXN1gAAAABJRU5ErkJggg==",
+    [255, 255, 255, 255, 0, 0, 0, 255, 0],
+  ],
+  "one-bit": [
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABAQAAAAAzmykZAAAACklEQVR4nGNYAAAAogCh3I2xzAAAAABJRU5ErkJggg==",
+    [255, 255, 255, 0, 0, 0, 255, 255, 255],
+  ],
+};
+
+for (const [kind, [base64, rgb]] of Object.entries(packed)) {
+  Deno.test(`decodePicture() reads a ${kind} PNG`, () => {
+    assert.deepEqual([...decodePicture(Buffer.from(base64, "base64")).rgb], rgb);
   });
 }
 
