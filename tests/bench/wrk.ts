@@ -1,0 +1,106 @@
+/**
+ * wrk as the client: a closed loop with one fixed request, far cheaper than any server here.
+ *
+ * @see https://github.com/wg/wrk
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import type { RequestFile } from "./models.ts";
+import { cpuSeconds, endedChildrenSeconds, machineBusySeconds } from "./process_tree.ts";
+
+const SCRIPT = fileURLToPath(new URL("./post.lua", import.meta.url));
+
+/** One run's figures. */
+export interface WrkRun {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50Millis: number;
+  readonly p99Millis: number;
+  /** Server's user and system seconds per 1000 requests answered. */
+  readonly serverCpu: number;
+  /** The same of wrk. */
+  readonly clientCpu: number;
+  /** Share of all cores that neither server nor wrk used. */
+  readonly otherLoad: number;
+}
+
+/** What to send, where to, how long. */
+export interface WrkOptions {
+  readonly url: string;
+  readonly request: RequestFile;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Root of the server's process tree. */
+  readonly pid: number;
+}
+
+const Summary = z.object({
+  requests: z.number().positive(),
+  micros: z.number(),
+  p50: z.number(),
+  p99: z.number(),
+  refused: z.number(),
+  broken: z.number(),
+});
+
+/** Throws with advice when wrk is not installed. */
+export async function requireWrk(): Promise<void> {
+  try {
+    await new Deno.Command("wrk", { args: ["-v"], stdout: "null", stderr: "null" }).output();
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Error("wrk is not on PATH; install it first, on Debian: apt-get install wrk");
+  }
+}
+
+/** One run. Throws when any request failed: figures of a server that refuses mean nothing. */
+export async function runWrk(options: WrkOptions): Promise<WrkRun> {
+  const { url, request, connections, seconds, pid } = options;
+  const headers = Object.entries(request.headers).flatMap(([name, value]) => [
+    "--header",
+    `${name}: ${value}`,
+  ]);
+  const args = [
+    ...["--threads", "1", "--connections", `${connections}`, "--duration", `${seconds}s`],
+    ...["--timeout", "60s", "--script", SCRIPT, ...headers, url, "--", request.path],
+  ];
+  const started = performance.now();
+  const before = readClocks(pid);
+  const { stdout, stderr } = await new Deno.Command("wrk", { args }).output();
+  const after = readClocks(pid);
+  const elapsed = (performance.now() - started) / 1000;
+
+  const text = new TextDecoder();
+  const line = text.decode(stdout).split("\n").find((line) => line.startsWith("{"));
+  if (line === undefined) {
+    throw new Error(`wrk gave no summary: ${text.decode(stdout)}${text.decode(stderr)}`);
+  }
+  const summary = Summary.parse(JSON.parse(line));
+  if (summary.refused + summary.broken > 0) {
+    throw new Error(
+      `${url} failed under ${connections} connections: ${summary.refused} answers were errors, ` +
+        `${summary.broken} connections broke, of ${summary.requests} requests`,
+    );
+  }
+  const server = after.server - before.server;
+  const client = after.client - before.client;
+  const other = after.machine - before.machine - server - client;
+  return {
+    requests: summary.requests,
+    perSecond: summary.requests / (summary.micros / 1e6),
+    p50Millis: summary.p50 / 1000,
+    p99Millis: summary.p99 / 1000,
+    serverCpu: server / summary.requests * 1000,
+    clientCpu: client / summary.requests * 1000,
+    otherLoad: Math.max(0, other / elapsed / navigator.hardwareConcurrency),
+  };
+}
+
+function readClocks(pid: number) {
+  return {
+    server: cpuSeconds(pid),
+    client: endedChildrenSeconds(),
+    machine: machineBusySeconds(),
+  };
+}
