@@ -8,11 +8,13 @@
 
 /** A request as a policy sees it when it ranks the requests inside one queue. */
 export interface RequestView {
+  /** When it came, on the scheduler's clock. */
   readonly arrivedMicros: number;
   /** Absolute; Infinity when the request has none. */
   readonly deadlineMicros: number;
   /** 1 is most urgent; {@linkcode DEFAULT_PRIORITY} when none was given. */
   readonly priority: number;
+  /** Iterations run so far; 0 until its first. */
   readonly iterationsDone: number;
   /** 1 for a plain request; Infinity when unknown. */
   readonly iterationsTotal: number;
@@ -25,12 +27,15 @@ export const DEFAULT_PRIORITY = 100;
 
 /** One model's queue. Live: updated in place, valid until `next` returns. */
 export interface QueueView {
+  /** The model's name. */
   readonly model: string;
+  /** Whose requests these are. */
   readonly tenant: string;
   /** Rows ready to run now, all requests together. */
   readonly rows: number;
   /** Rows the engine would join in the next iteration, by learned cost and waiting deadlines. */
   readonly bestRows: number;
+  /** When the request that has waited longest arrived. */
   readonly oldestArrivalMicros: number;
   /** Infinity when no waiting request has a deadline. */
   readonly earliestDeadlineMicros: number;
@@ -46,8 +51,11 @@ export interface QueueView {
   readonly remainingMicros: number;
   /** Learned estimate of one iteration of so many rows, microseconds. */
   iterationMicros(rows: number): number;
+  /** Where its weights are: on the device, in host memory, or on disk. */
   readonly residency: "resident" | "host" | "cold";
+  /** Learned estimate of the time to make it resident; 0 when it is. */
   readonly loadMicros: number;
+  /** What it keeps on the device while it is loaded. */
   readonly persistentBytes: number;
   /** Working memory of the iteration it would run next. */
   readonly ephemeralBytes: number;
@@ -55,16 +63,21 @@ export interface QueueView {
 
 /** A lane as a policy sees it. */
 export interface LaneView {
+  /** Unique on the device. */
   readonly id: number;
+  /** Working memory. */
   readonly bytes: number;
+  /** Iterations in flight, in the order they started, and when each is expected to end. */
   readonly running: readonly { readonly model: string; readonly untilMicros: number }[];
 }
 
 /** All that is known at one decision. */
 export interface Snapshot {
+  /** The scheduler's clock. */
   readonly nowMicros: number;
   /** The lane with a free slot. */
   readonly lane: LaneView;
+  /** All lanes, for policies that care what runs beside. */
   readonly lanes: readonly LaneView[];
   /** Queues with work that this lane can run; never empty. In order of the queues' creation. */
   readonly ready: readonly QueueView[];
@@ -118,7 +131,9 @@ export interface PolicyPromises {
 
 /** A policy by name: the default export of a policy file. */
 export interface PolicyDefinition {
+  /** What `--policy` and the admin route call it: lower case, digits and `_`. */
   readonly name: string;
+  /** What the conformance suite shall hold it to. */
   readonly promises: PolicyPromises;
   /** `random` gives a seeded number in [0, 1). */
   create(env: { random(): number }): Policy;
