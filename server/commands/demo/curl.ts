@@ -1,0 +1,48 @@
+/**
+ * Requests to paste into a shell.
+ *
+ * @module
+ */
+import type { Starter } from "../../../models/starter/starters.ts";
+
+/** A command line and what it is for. */
+export interface CurlLine {
+  /** In a few words. */
+  readonly about: string;
+  /** The line itself, for any POSIX shell. */
+  readonly line: string;
+}
+
+/** Lines that work at once on a server of the starter models `digits` and `wine`. */
+export function curlLines(server: string, digits: Starter, wine: Starter): CurlLine[] {
+  const classify = [{ name: "probabilities", parameters: { classification: 3 } }];
+  return [
+    {
+      about: "Which digit is this? The three likeliest, as probability:class:label",
+      line: post(server, digits, classify),
+    },
+    { about: "Which cultivar is this wine?", line: post(server, wine) },
+    { about: "What a model takes and gives", line: `curl -s ${server}/v2/models/${digits.name}` },
+    {
+      about: "What it has done so far",
+      line: `curl -s ${server}/v2/models/${digits.name}/stats`,
+    },
+    { about: "Everything, for Prometheus", line: `curl -s ${server}/metrics` },
+  ];
+}
+
+function post(server: string, { name, samples }: Starter, outputs?: unknown): string {
+  const inputs = samples[0].map(({ name, datatype, shape, data }) => ({
+    name,
+    datatype,
+    shape,
+    data: [...new Float32Array(data.slice().buffer)].map(shortest),
+  }));
+  const body = JSON.stringify({ inputs, outputs });
+  return `curl -s ${server}/v2/models/${name}/infer -d '${body}'`;
+}
+
+/** The shortest decimal of at most seven digits, which is all that FP32 holds. */
+function shortest(value: number): number {
+  return Number(value.toPrecision(7));
+}
