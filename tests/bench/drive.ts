@@ -10,7 +10,7 @@ import type { BenchModel, BenchModels, Form } from "./models.ts";
 import { cpuSeconds } from "./process_tree.ts";
 import { type Section, verdictCell } from "./report.ts";
 import { type Server, SERVER_TITLES, type ServerName, startServer } from "./servers.ts";
-import { runWrk, type WrkRun } from "./wrk.ts";
+import { type CostedRun, runCosted } from "./wrk.ts";
 
 /** How long and how often. */
 export interface RunLength {
@@ -19,7 +19,7 @@ export interface RunLength {
 }
 
 /** All runs of one cell, by server; runs of the same index were made one after another. */
-export type CellRuns = ReadonlyMap<ServerName, readonly WrkRun[]>;
+export type CellRuns = ReadonlyMap<ServerName, readonly CostedRun[]>;
 
 const WARM_UP_SECONDS = 2;
 const TITLES: Readonly<Record<GoalFigure, string>> = {
@@ -61,19 +61,18 @@ async function measureCell(
   progress: (what: string) => void,
 ): Promise<CellRuns> {
   const wrk = (server: Server, seconds: number) =>
-    runWrk({
+    runCosted(server.pid, {
       url: inferUrl(server, model.name),
       request: model.requests[form],
       connections,
       seconds,
-      pid: server.pid,
     });
   for (const server of servers) {
     progress(`${name}: warming up ${SERVER_TITLES[server.name]}`);
     await checkAnswer(inferUrl(server, model.name), model, form);
     await wrk(server, Math.min(WARM_UP_SECONDS, seconds));
   }
-  const results = new Map(servers.map(({ name }): [ServerName, WrkRun[]] => [name, []]));
+  const results = new Map(servers.map(({ name }): [ServerName, CostedRun[]] => [name, []]));
   for (let run = 1; run <= runs; run++) {
     for (const server of servers) {
       progress(`${name}: run ${run} of ${runs}, ${SERVER_TITLES[server.name]}`);

@@ -4,9 +4,9 @@
  * @module
  */
 import { inferUrl, type RunLength } from "./drive.ts";
-import { judge } from "./figures.ts";
+import { judge, median } from "./figures.ts";
 import type { BenchModels } from "./models.ts";
-import { treeMemory } from "./process_tree.ts";
+import { type TreeMemory, treeMemory } from "./process_tree.ts";
 import { type Section, verdictCell } from "./report.ts";
 import { SERVER_TITLES, type ServerName, startServer } from "./servers.ts";
 import { runWrk } from "./wrk.ts";
@@ -14,50 +14,61 @@ import { runWrk } from "./wrk.ts";
 /** Megabytes that nine copies may take in all. */
 const GOAL_MEGABYTES = 146;
 const CONNECTIONS = 8;
+const SECONDS_PER_COPY = 1;
 
-/** One server at a time, so that none of them shares pages with another. */
+/** One server at a time, so that none shares pages with another, and in turns. */
 export async function measureMemory(
   servers: readonly ServerName[],
-  { copies, copyNames, models }: BenchModels,
-  { seconds }: RunLength,
+  models: BenchModels,
+  { runs }: RunLength,
   progress: (what: string) => void,
 ): Promise<Section> {
-  const request = models.get("peer_mlp")!.requests.json;
-  const results = [];
-  for (const name of servers) {
-    progress(`memory: ${SERVER_TITLES[name]}`);
-    await using server = await startServer(name, copies);
-    for (const copy of copyNames) {
-      const url = inferUrl(server, copy);
-      await runWrk({
-        url,
-        request,
-        connections: CONNECTIONS,
-        seconds: Math.min(1, seconds),
-        pid: server.pid,
-      });
+  const samples = new Map(servers.map((name): [ServerName, TreeMemory[]] => [name, []]));
+  for (let run = 1; run <= runs; run++) {
+    for (const name of servers) {
+      progress(`memory: run ${run} of ${runs}, ${SERVER_TITLES[name]}`);
+      samples.get(name)!.push(await measureOnce(name, models));
     }
-    results.push({ name, ...treeMemory(server.pid) });
   }
-  const judged = results.map((result) => ({
-    ...result,
-    verdicts: result.name === "sluice"
-      ? [judge("PSS MB", result.pssBytes / 1e6, "at most", GOAL_MEGABYTES)]
-      : [],
-  }));
+  const rows: string[][] = [];
+  const all = [];
+  for (const [name, memory] of samples) {
+    const pss = memory.map(({ pssBytes }) => pssBytes / 1e6);
+    const verdicts = name === "sluice"
+      ? [judge("PSS MB", median(pss), "at most", GOAL_MEGABYTES)]
+      : [];
+    all.push(...verdicts);
+    rows.push([
+      SERVER_TITLES[name],
+      `${memory[0].processes}`,
+      `${median(pss).toFixed(0)} (${Math.min(...pss).toFixed(0)}–${Math.max(...pss).toFixed(0)})`,
+      median(memory.map(({ rssBytes }) => rssBytes / 1e6)).toFixed(0),
+      verdictCell(verdicts),
+    ]);
+  }
   return {
     table: {
       title: "Memory with nine copies of peer_mlp",
       columns: ["server", "processes", "PSS MB", "RSS MB", "goal"],
-      rows: judged.map(({ name, processes, pssBytes, rssBytes, verdicts }) => [
-        SERVER_TITLES[name],
-        `${processes}`,
-        (pssBytes / 1e6).toFixed(0),
-        (rssBytes / 1e6).toFixed(0),
-        verdictCell(verdicts),
-      ]),
+      rows,
     },
-    verdicts: judged.flatMap(({ verdicts }) => verdicts),
-    data: results,
+    verdicts: all,
+    data: Object.fromEntries(samples),
   };
+}
+
+async function measureOnce(
+  name: ServerName,
+  { copies, copyNames, models }: BenchModels,
+): Promise<TreeMemory> {
+  await using server = await startServer(name, copies);
+  for (const copy of copyNames) {
+    await runWrk({
+      url: inferUrl(server, copy),
+      request: models.get("peer_mlp")!.requests.json,
+      connections: CONNECTIONS,
+      seconds: SECONDS_PER_COPY,
+    });
+  }
+  return treeMemory(server.pid);
 }

@@ -109,7 +109,9 @@ function select(only: readonly string[] | undefined): Set<string> {
   for (const prefix of only) {
     const names = NAMES.filter((name) => name.startsWith(prefix));
     if (names.length === 0) {
-      throw new UsageError(`--only: nothing is called ${prefix}, expected ${NAMES.join(", ")}`);
+      throw new UsageError(
+        `--only names ${prefix}, expected a name that --help shows or its beginning`,
+      );
     }
     for (const name of names) selected.add(name);
   }

@@ -80,27 +80,22 @@ export interface TreeMemory {
 }
 
 /**
- * Memory of the tree below `root`. Pages of files that this process maps too (Deno's executable,
- * ONNX Runtime) count in full for a server in the tree: the tool must not make a server look small
- * by sharing with it.
+ * Memory of the tree below `root`. Pages of Deno's executable and of ONNX Runtime count in full:
+ * this process maps them too, and must not make a server look small by sharing with it.
  */
 export function treeMemory(root: number): TreeMemory {
   const pids = processTree(root);
-  const own = mappedFiles();
+  const executable = Deno.realPathSync(Deno.execPath());
   let rss = 0;
   let pss = 0;
   for (const pid of pids) {
     for (const mapping of mappings(pid)) {
+      const { file } = mapping;
       rss += mapping.rss;
-      pss += own.has(mapping.file) ? mapping.rss : mapping.pss;
+      pss += file === executable || file.includes("onnxruntime") ? mapping.rss : mapping.pss;
     }
   }
   return { processes: pids.length, rssBytes: rss * 1024, pssBytes: pss * 1024 };
-}
-
-function mappedFiles(): Set<string> {
-  const files = Array.from(mappings("self"), ({ file }) => file);
-  return new Set(files.filter((file) => file.startsWith("/")));
 }
 
 interface Mapping {
@@ -109,7 +104,7 @@ interface Mapping {
   readonly pss: number;
 }
 
-function* mappings(pid: number | "self"): Generator<Mapping> {
+function* mappings(pid: number): Generator<Mapping> {
   const entry =
     /^[\da-f]+-[\da-f]+ \S+ \S+ \S+ \S+ *(.*)\n(?:[^\n]*\n)*?Rss: +(\d+) kB\nPss: +(\d+) kB/gm;
   for (const [, file, rss, pss] of Deno.readTextFileSync(`/proc/${pid}/smaps`).matchAll(entry)) {

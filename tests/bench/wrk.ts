@@ -11,28 +11,30 @@ import { cpuSeconds, endedChildrenSeconds, machineBusySeconds } from "./process_
 
 const SCRIPT = fileURLToPath(new URL("./post.lua", import.meta.url));
 
-/** One run's figures. */
-export interface WrkRun {
-  readonly requests: number;
-  readonly perSecond: number;
-  readonly p50Millis: number;
-  readonly p99Millis: number;
-  /** Server's user and system seconds per 1000 requests answered. */
-  readonly serverCpu: number;
-  /** The same of wrk. */
-  readonly clientCpu: number;
-  /** Share of all cores that neither server nor wrk used. */
-  readonly otherLoad: number;
-}
-
 /** What to send, where to, how long. */
 export interface WrkOptions {
   readonly url: string;
   readonly request: RequestFile;
   readonly connections: number;
   readonly seconds: number;
-  /** Root of the server's process tree. */
-  readonly pid: number;
+}
+
+/** What the client saw. */
+export interface WrkRun {
+  readonly requests: number;
+  readonly perSecond: number;
+  readonly p50Millis: number;
+  readonly p99Millis: number;
+}
+
+/** What a run cost besides. */
+export interface CostedRun extends WrkRun {
+  /** Server's user and system seconds per 1000 requests answered. */
+  readonly serverCpu: number;
+  /** The same of wrk. */
+  readonly clientCpu: number;
+  /** Share of all cores that neither server nor wrk used. */
+  readonly otherLoad: number;
 }
 
 const Summary = z.object({
@@ -56,7 +58,7 @@ export async function requireWrk(): Promise<void> {
 
 /** One run. Throws when any request failed: figures of a server that refuses mean nothing. */
 export async function runWrk(options: WrkOptions): Promise<WrkRun> {
-  const { url, request, connections, seconds, pid } = options;
+  const { url, request, connections, seconds } = options;
   const headers = Object.entries(request.headers).flatMap(([name, value]) => [
     "--header",
     `${name}: ${value}`,
@@ -65,11 +67,7 @@ export async function runWrk(options: WrkOptions): Promise<WrkRun> {
     ...["--threads", "1", "--connections", `${connections}`, "--duration", `${seconds}s`],
     ...["--timeout", "60s", "--script", SCRIPT, ...headers, url, "--", request.path],
   ];
-  const started = performance.now();
-  const before = readClocks(pid);
   const { stdout, stderr } = await new Deno.Command("wrk", { args }).output();
-  const after = readClocks(pid);
-  const elapsed = (performance.now() - started) / 1000;
 
   const text = new TextDecoder();
   const line = text.decode(stdout).split("\n").find((line) => line.startsWith("{"));
@@ -83,16 +81,28 @@ export async function runWrk(options: WrkOptions): Promise<WrkRun> {
         `${summary.broken} connections broke, of ${summary.requests} requests`,
     );
   }
-  const server = after.server - before.server;
-  const client = after.client - before.client;
-  const other = after.machine - before.machine - server - client;
   return {
     requests: summary.requests,
     perSecond: summary.requests / (summary.micros / 1e6),
     p50Millis: summary.p50 / 1000,
     p99Millis: summary.p99 / 1000,
-    serverCpu: server / summary.requests * 1000,
-    clientCpu: client / summary.requests * 1000,
+  };
+}
+
+/** One run against the server whose process tree starts at `pid`, with what it cost. */
+export async function runCosted(pid: number, options: WrkOptions): Promise<CostedRun> {
+  const started = performance.now();
+  const before = readClocks(pid);
+  const run = await runWrk(options);
+  const after = readClocks(pid);
+  const elapsed = (performance.now() - started) / 1000;
+  const server = after.server - before.server;
+  const client = after.client - before.client;
+  const other = after.machine - before.machine - server - client;
+  return {
+    ...run,
+    serverCpu: server / run.requests * 1000,
+    clientCpu: client / run.requests * 1000,
     otherLoad: Math.max(0, other / elapsed / navigator.hardwareConcurrency),
   };
 }
