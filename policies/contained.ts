@@ -1,0 +1,137 @@
+/**
+ * Keeps a policy's faults to itself. Whatever a user's policy does, short of not returning, the
+ * scheduler gets a decision it can act on: after the first fault everything goes to `fifo`.
+ *
+ * @module
+ */
+import { fifo } from "./fifo.ts";
+import type { Decision, Policy, PolicyEvent, RequestView, Snapshot } from "./policy.ts";
+
+/**
+ * Wraps a policy so that a fault in it is reported once and `fifo` takes over for good.
+ *
+ * Faults are: an exception; a promise in place of an answer; a decision that is neither of the two
+ * kinds, runs a queue that is not ready, asks for rows that are no whole number from 1 to
+ * `run.rows`, idles until a time that is not after now or not finite, or gives a reason that is no
+ * short printable text; a rank that is no number. Ranks given before the fault remain with the
+ * requests that have them; from then on a request ranks by its arrival.
+ *
+ * @param onFault Called once, with a sentence that says what the policy did.
+ */
+export function contain(policy: Policy, onFault: (message: string) => void): Policy {
+  return new Contained(policy, onFault);
+}
+
+class Contained implements Policy {
+  /** Absent when the wrapped policy has none: the scheduler then need not ask. */
+  readonly rank?: (request: RequestView) => number;
+  readonly #onFault: (message: string) => void;
+  #policy: Policy;
+  #broken = false;
+  /** A reason known to be sound: most policies give the same few every turn. */
+  #soundReason = "-";
+
+  constructor(policy: Policy, onFault: (message: string) => void) {
+    this.#policy = policy;
+    this.#onFault = onFault;
+    if (policy.rank !== undefined) this.rank = (request) => this.#rank(request);
+  }
+
+  observe(event: PolicyEvent): void {
+    try {
+      refusePromise(this.#policy.observe?.(event), "observe()");
+    } catch (error) {
+      this.#takeOver("observe()", error);
+    }
+  }
+
+  next(snapshot: Snapshot): Decision {
+    try {
+      const decision = this.#policy.next(snapshot);
+      if (!this.#broken) this.#check(decision, snapshot);
+      return decision;
+    } catch (error) {
+      this.#takeOver("next()", error);
+      return this.#policy.next(snapshot);
+    }
+  }
+
+  #rank(request: RequestView): number {
+    if (this.#policy.rank === undefined) return request.arrivedMicros;
+    try {
+      const rank: unknown = this.#policy.rank(request);
+      refusePromise(rank, "rank()");
+      if (typeof rank !== "number" || Number.isNaN(rank)) {
+        throw new Fault(`rank() returned ${show(rank)}, not a number`);
+      }
+      return rank;
+    } catch (error) {
+      this.#takeOver("rank()", error);
+      return request.arrivedMicros;
+    }
+  }
+
+  #check(decision: unknown, { ready, nowMicros }: Snapshot): void {
+    refusePromise(decision, "next()");
+    if (typeof decision !== "object" || decision === null) {
+      throw new Fault(`next() returned ${show(decision)}, not a decision`);
+    }
+    const { run, rows, idleUntilMicros, because } = decision as Record<string, unknown>;
+    if (run !== undefined) {
+      const queue = ready.find((queue) => queue === run);
+      if (queue === undefined) throw new Fault("next() chose to run a queue that is not ready");
+      if (typeof rows !== "number" || !Number.isInteger(rows) || rows < 1 || rows > queue.rows) {
+        throw new Fault(
+          `next() chose ${show(rows)} rows of '${queue.model}', which has ${queue.rows}`,
+        );
+      }
+    } else if (
+      typeof idleUntilMicros !== "number" || !Number.isFinite(idleUntilMicros) ||
+      idleUntilMicros <= nowMicros
+    ) {
+      throw new Fault(
+        "next() returned neither a queue to run nor a finite time after now to idle until",
+      );
+    }
+    if (because !== this.#soundReason) this.#soundReason = checkReason(because);
+  }
+
+  #takeOver(what: string, error: unknown): void {
+    this.#broken = true;
+    this.#policy = fifo.create({ random: () => 0 });
+    this.#onFault(error instanceof Fault ? error.message : `${what} threw ${describe(error)}`);
+  }
+}
+
+/** Something a policy must not do. */
+class Fault extends Error {}
+
+/** The reason travels in a response header and in the decision log. */
+function checkReason(because: unknown): string {
+  if (typeof because === "string" && /^[\x20-\x7e]{1,100}$/.test(because)) return because;
+  throw new Fault(
+    `next() gave ${show(because)} as its reason; it takes 1 to 100 printable ASCII characters`,
+  );
+}
+
+function refusePromise(value: unknown, what: string): void {
+  if (!(value instanceof Promise)) return;
+  value.catch(() => {}); // Nobody waits for it; its failure must not end the process.
+  throw new Fault(`${what} returned a promise; a policy answers at once`);
+}
+
+function describe(error: unknown): string {
+  try {
+    return String(error);
+  } catch {
+    return "something that cannot be shown";
+  }
+}
+
+function show(value: unknown): string {
+  try {
+    return typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
+  } catch {
+    return typeof value;
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * The table of policies. A new one is a file beside this, a row here, and passes the suite in
+ * `tests/conformance/policy.ts`.
+ *
+ * @module
+ */
+import { fair } from "./fair.ts";
+import { fifo } from "./fifo.ts";
+import type { PolicyDefinition } from "./policy.ts";
+import { priority } from "./priority.ts";
+import { roundRobin } from "./round_robin.ts";
+
+/** Every built-in policy by its name. */
+export const POLICIES: ReadonlyMap<string, PolicyDefinition> = new Map([
+  [fifo.name, fifo],
+  [roundRobin.name, roundRobin],
+  [fair.name, fair],
+  [priority.name, priority],
+]);
+
+/** The policy of a gateway that is told none, and what takes over when another breaks. */
+export const DEFAULT_POLICY: PolicyDefinition = fifo;

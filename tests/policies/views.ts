@@ -1,0 +1,31 @@
+/** Queues and snapshots as a policy sees them, for tests of single decisions. */
+import { DEFAULT_PRIORITY, type QueueView, type Snapshot } from "../../policies/policy.ts";
+
+export type MutableQueue = { -readonly [key in keyof QueueView]: QueueView[key] };
+
+export function queueView(model: string, values: Partial<QueueView> = {}): MutableQueue {
+  return {
+    model,
+    tenant: "default",
+    rows: 1,
+    bestRows: 1,
+    oldestArrivalMicros: 0,
+    earliestDeadlineMicros: Infinity,
+    topPriority: DEFAULT_PRIORITY,
+    weight: 1,
+    servedMicros: 0,
+    lastServedMicros: -Infinity,
+    remainingMicros: 100,
+    iterationMicros: () => 100,
+    residency: "resident",
+    loadMicros: 0,
+    persistentBytes: 1_000,
+    ephemeralBytes: 1_000,
+    ...values,
+  };
+}
+
+export function snapshotOf(ready: readonly QueueView[], nowMicros = 0): Snapshot {
+  const lane = { id: 0, bytes: 1_000_000, running: [] };
+  return { nowMicros, lane, lanes: [lane], ready };
+}
