@@ -19,8 +19,11 @@ export interface Listener {
   readonly port: number;
   /** Replaces the handler; requests that an earlier one has begun stay with that one. */
   handle(handler: HttpHandler): void;
-  /** From now on every answer asks its client to connect anew elsewhere. */
-  closeConnections(): void;
+  /**
+   * From now on every answer says `Connection: close`, so that clients connect anew, elsewhere.
+   * Those that go on here all the same are answered: nothing is cut.
+   */
+  sendClientsAway(): void;
   /**
    * Accepts no connection and closes the idle ones. Resolves to true when all answers have been
    * sent; to false when after `timeoutMillis` there are bodies half sent, or answers half read.
@@ -47,7 +50,7 @@ export function listen(host: string, port: number, handler: HttpHandler): Listen
     handle(handler) {
       current = handler;
     },
-    closeConnections() {
+    sendClientsAway() {
       const inner = current;
       current = async (request, info) => {
         const response = await inner(request, info);
