@@ -4,19 +4,14 @@
  *
  * @module
  */
+import type { BenchRun } from "./bench_run.ts";
 import { judge, median, pairedRatio, significant, type Verdict } from "./figures.ts";
 import type { GoalFigure, HttpCell } from "./http_cells.ts";
-import type { BenchModel, BenchModels, Form } from "./models.ts";
+import type { BenchModel, Form } from "./models.ts";
 import { cpuSeconds } from "./process_tree.ts";
 import { type Section, verdictCell } from "./report.ts";
 import { type Server, SERVER_TITLES, type ServerName, startServer } from "./servers.ts";
 import { type CostedRun, runCosted } from "./wrk.ts";
-
-/** How long and how often. */
-export interface RunLength {
-  readonly seconds: number;
-  readonly runs: number;
-}
 
 /** All runs of one cell, by server; runs of the same index were made one after another. */
 export type CellRuns = ReadonlyMap<ServerName, readonly CostedRun[]>;
@@ -28,38 +23,31 @@ const TITLES: Readonly<Record<GoalFigure, string>> = {
   serverCpu: "CPU",
 };
 
-/** Starts the servers over the same models and measures the cells. One section per model. */
+/** Starts the servers over the same models and measures the cells of one model. */
 export async function measureHttp(
+  model: string,
   cells: readonly HttpCell[],
-  servers: readonly ServerName[],
-  { repository, models }: BenchModels,
-  length: RunLength,
-  progress: (what: string) => void,
-): Promise<Section[]> {
+  bench: BenchRun,
+): Promise<Section> {
   await using running = new AsyncDisposableStack();
   const started: Server[] = [];
-  for (const name of servers) {
-    progress(`starting ${SERVER_TITLES[name]}`);
-    started.push(running.use(await startServer(name, repository)));
+  for (const name of bench.servers) {
+    bench.progress(`starting ${SERVER_TITLES[name]}`);
+    started.push(running.use(await startServer(name, bench.models.repository)));
   }
   const results: [HttpCell, CellRuns][] = [];
   for (const cell of cells) {
-    results.push([
-      cell,
-      await measureCell(cell, started, models.get(cell.model)!, length, progress),
-    ]);
+    results.push([cell, await measureCell(cell, started, bench)]);
   }
-  const byModel = Map.groupBy(results, ([cell]) => cell.model);
-  return Array.from(byModel, ([model, results]) => section(model, results));
+  return section(model, results);
 }
 
 async function measureCell(
-  { name, form, connections }: HttpCell,
+  { name, model: modelName, form, connections }: HttpCell,
   servers: readonly Server[],
-  model: BenchModel,
-  { seconds, runs }: RunLength,
-  progress: (what: string) => void,
+  { models: { models }, seconds, runs, progress }: BenchRun,
 ): Promise<CellRuns> {
+  const model = models.get(modelName)!;
   const wrk = (server: Server, seconds: number) =>
     runCosted(server.pid, {
       url: inferUrl(server, model.name),

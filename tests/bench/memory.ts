@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { inferUrl, type RunLength } from "./drive.ts";
+import { inferUrl } from "./drive.ts";
+import type { BenchRun } from "./bench_run.ts";
 import { judge, median } from "./figures.ts";
 import type { BenchModels } from "./models.ts";
 import { type TreeMemory, treeMemory } from "./process_tree.ts";
@@ -18,10 +19,7 @@ const SECONDS_PER_COPY = 1;
 
 /** One server at a time, so that none shares pages with another, and in turns. */
 export async function measureMemory(
-  servers: readonly ServerName[],
-  models: BenchModels,
-  { runs }: RunLength,
-  progress: (what: string) => void,
+  { servers, models, runs, progress }: BenchRun,
 ): Promise<Section> {
   const samples = new Map(servers.map((name): [ServerName, TreeMemory[]] => [name, []]));
   for (let run = 1; run <= runs; run++) {

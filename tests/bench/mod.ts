@@ -5,7 +5,6 @@
  * @module
  */
 import { Option } from "commander";
-import spinner from "yocto-spinner";
 import {
   defineCommand,
   EXIT,
@@ -13,27 +12,28 @@ import {
   runAsProcess,
   UsageError,
 } from "../../server/commands/command.ts";
-import { measureHttp, type RunLength } from "./drive.ts";
+import { withProgress } from "../../server/commands/demo/progress.ts";
+import type { BenchRun } from "./bench_run.ts";
+import { measureHttp } from "./drive.ts";
+import { measureEventLoop } from "./event_loop.ts";
 import { HTTP_CELLS } from "./http_cells.ts";
 import { machine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
-import { type BenchModels, writeModels } from "./models.ts";
+import { writeModels } from "./models.ts";
 import { renderMarkdown, renderText, type Section } from "./report.ts";
 import { SERVER_NAMES, type ServerName } from "./servers.ts";
+import { measureStarters } from "./starters.ts";
+import { measureTogether } from "./together.ts";
 import { requireWrk } from "./wrk.ts";
 
-interface Surroundings {
-  readonly servers: readonly ServerName[];
-  readonly models: BenchModels;
-  readonly length: RunLength;
-  progress(what: string): void;
-}
+type Part = (run: BenchRun) => Promise<Section>;
 
 /** What is measured besides the HTTP cells, by the name that `--only` takes. */
-const PARTS: Readonly<Record<string, (around: Surroundings) => Promise<Section[]>>> = {
-  memory: async ({ servers, models, length, progress }) => [
-    await measureMemory(servers, models, length, progress),
-  ],
+const PARTS: Readonly<Record<string, Part>> = {
+  memory: measureMemory,
+  starters: measureStarters,
+  together: measureTogether,
+  event_loop: measureEventLoop,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];
@@ -65,28 +65,31 @@ export const bench: Run = defineCommand(
     }>();
     const selected = select(options.only);
     const cells = HTTP_CELLS.filter(({ name }) => selected.has(name));
+    const { servers, seconds, runs } = options;
     await requireWrk();
-    const spinning = spinner({ text: "writing the models" }).start();
     const sections: Section[] = [];
-    const around: Surroundings = {
-      servers: options.servers,
-      models: await writeModels(),
-      length: { seconds: options.seconds, runs: options.runs },
-      progress: (what) => void (spinning.text = what),
-    };
-    const { models, length, progress } = around;
-    try {
-      if (cells.length > 0) {
-        sections.push(...await measureHttp(cells, options.servers, models, length, progress));
+    const failures: string[] = [];
+    await withProgress(io, async (progress) => {
+      progress("writing the models");
+      const run: BenchRun = { servers, models: await writeModels(), seconds, runs, progress };
+      const parts = [
+        ...Array.from(
+          Map.groupBy(cells, ({ model }) => model),
+          ([model, own]): [string, Part] => [model, (run) => measureHttp(model, own, run)],
+        ),
+        ...Object.entries(PARTS).filter(([name]) => selected.has(name)),
+      ];
+      for (const [name, measure] of parts) {
+        try {
+          sections.push(await measure(run));
+        } catch (error) {
+          // The other parts' figures are good all the same.
+          failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
+        }
       }
-      for (const [name, measure] of Object.entries(PARTS)) {
-        if (selected.has(name)) sections.push(...await measure(around));
-      }
-    } finally {
-      spinning.stop();
-    }
+    });
 
-    const about = { ...await machine(), ...length };
+    const about = { ...await machine(), seconds, runs };
     const render = options.markdown ? renderMarkdown : renderText;
     io.out(`${Object.entries(about).map(([key, value]) => `${key} ${value}`).join(", ")}\n\n`);
     for (const { table } of sections) io.out(`${render(table)}\n`);
@@ -99,7 +102,8 @@ export const bench: Run = defineCommand(
       ));
       await Deno.writeTextFile(options.json, JSON.stringify({ ...about, results }, null, 2) + "\n");
     }
-    return EXIT.ok;
+    if (failures.length === 0) return EXIT.ok;
+    throw new Error(`Not measured: ${failures.join("; ")}`);
   },
 );
 
