@@ -45,22 +45,24 @@ export async function startServer(name: ServerName, repository: string): Promise
   const child = spawn(command, args);
   const log = Deno.openSync(logPath, { create: true, write: true, truncate: true });
   const logged = copyOutput(child, log);
-  try {
-    await untilReady(url, child, logPath);
-  } catch (error) {
-    stopTree(child.pid);
-    throw error;
+  let ended = false;
+  child.status.then(() => ended = true);
+  const stop = async () => {
+    if (!ended) child.kill("SIGTERM"); // `deno task` passes it on
+    await child.status;
+    await logged;
+  };
+  if (!await becomesReady(url, () => ended)) {
+    const fate = ended ? "ended" : `was not ready within ${START_SECONDS} s`;
+    await stop();
+    throw new Error(`${SERVER_TITLES[name]} ${fate}; what it said is in ${logPath}`);
   }
   return {
     name,
     url,
     // `deno task` is a shell that waits for what it started: not a part of the server.
-    pid: name === "sluice" ? processTree(child.pid)[1] ?? child.pid : child.pid,
-    async [Symbol.asyncDispose]() {
-      stopTree(child.pid);
-      await child.status;
-      await logged;
-    },
+    pid: name === "sluice" ? processTree(child.pid)[1] : child.pid,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
@@ -110,28 +112,15 @@ async function copyOutput(child: Deno.ChildProcess, log: Deno.FsFile): Promise<v
   await Promise.all(streams);
 }
 
-async function untilReady(url: string, child: Deno.ChildProcess, log: string): Promise<void> {
-  let ended = false;
-  child.status.then(() => ended = true);
+async function becomesReady(url: string, ended: () => boolean): Promise<boolean> {
   const giveUp = performance.now() + START_SECONDS * 1000;
-  while (performance.now() < giveUp && !ended) {
+  while (performance.now() < giveUp && !ended()) {
     const response = await fetch(`${url}/v2/health/ready`).catch(() => undefined);
     await response?.body?.cancel();
-    if (response?.ok) return;
+    if (response?.ok) return true;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  const fate = ended ? "ended" : `was not ready within ${START_SECONDS} s`;
-  throw new Error(`The server at ${url} ${fate}; what it said is in ${log}`);
-}
-
-function stopTree(root: number): void {
-  for (const pid of processTree(root).reverse()) {
-    try {
-      Deno.kill(pid, "SIGTERM");
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error; // ended by itself
-    }
-  }
+  return false;
 }
 
 function freePort(): number {
