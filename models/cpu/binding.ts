@@ -1,0 +1,181 @@
+/**
+ * Everything that one iteration in flight needs, laid out once per signature.
+ *
+ * @module
+ */
+import { RunArguments } from "../../ffi/onnxruntime/run.ts";
+import type { Session } from "../../ffi/onnxruntime/session.ts";
+import type { Tensor, TensorShape, TensorSpec } from "../tensor.ts";
+import { bindInput, type BoundInput } from "./bound_input.ts";
+import { BoundOutput } from "./bound_output.ts";
+
+/** Host buffers and tensors for runs of one signature, one run at a time. */
+export class Binding implements Disposable {
+  readonly #session: Session;
+  readonly #arguments: RunArguments;
+  readonly #inputs: BoundInput[] = [];
+  readonly #outputs: BoundOutput[];
+  readonly #tensors: Tensor[] = [];
+  /** Whether every output that can be bound is: then a run is one call and nothing to read back. */
+  #settled = false;
+  #outputsVary: boolean;
+  readonly #account: (bytes: number) => void;
+  #bytes = 0;
+  /** Size of the inputs' host buffers, bytes. */
+  readonly inputBytes: number;
+
+  /**
+   * @param outputsVary Equal inputs' shapes are known to give outputs of varying shapes.
+   * @param account Told how much host memory was taken, or given back when negative.
+   * @throws {OnnxRuntimeError} When ONNX Runtime accepts no tensors of these shapes.
+   */
+  constructor(
+    session: Session,
+    inputs: readonly TensorShape[],
+    outputs: readonly TensorSpec[],
+    outputsVary = false,
+    account: (bytes: number) => void = () => {},
+  ) {
+    const { environment } = session;
+    this.#session = session;
+    this.#arguments = new RunArguments(
+      session,
+      inputs.map((input) => input.name),
+      outputs.map((output) => output.name),
+    );
+    this.#outputs = outputs.map((output) => new BoundOutput(environment, output));
+    this.#outputsVary = outputsVary;
+    this.#account = account;
+    try {
+      for (const [index, input] of inputs.entries()) {
+        const bound = bindInput(environment, input);
+        this.#inputs.push(bound);
+        this.#arguments.setInput(index, bound.tensor);
+      }
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
+    }
+    this.inputBytes = sumOfBytes(this.#inputs);
+    this.#accountTo(this.inputBytes);
+  }
+
+  /** Whether output shapes turned out to depend on the data. */
+  get outputsVary(): boolean {
+    return this.#outputsVary;
+  }
+
+  /** Outputs of the last run; views of host buffers that the next run overwrites. */
+  get outputs(): readonly Tensor[] {
+    return this.#tensors;
+  }
+
+  /**
+   * Copies a batch into the input buffers.
+   *
+   * @throws {SluiceError} `invalid_argument` when a piece is missing, short or long.
+   */
+  write(inputs: readonly (readonly Uint8Array<ArrayBuffer>[])[]): void {
+    for (let i = 0; i < this.#inputs.length; i++) this.#inputs[i].write(inputs[i] ?? []);
+  }
+
+  /**
+   * Runs in place.
+   *
+   * @returns Microseconds in ONNX Runtime.
+   * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
+   */
+  run(): number {
+    const started = performance.now();
+    try {
+      this.#arguments.run();
+    } catch (error) {
+      if (!this.#unbindOutputs()) throw error;
+      this.#arguments.run();
+      this.#outputsVary = true;
+    }
+    const micros = (performance.now() - started) * 1000;
+    if (!this.#settled) this.#collect();
+    return micros;
+  }
+
+  /**
+   * Runs on another thread.
+   *
+   * @returns Microseconds until the event loop saw the end: the way to the thread and back is in it.
+   * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
+   */
+  async runNonblocking(): Promise<number> {
+    const started = performance.now();
+    try {
+      await this.#arguments.runNonblocking();
+    } catch (error) {
+      if (!this.#unbindOutputs()) throw error;
+      await this.#arguments.runNonblocking();
+      this.#outputsVary = true;
+    }
+    const micros = (performance.now() - started) * 1000;
+    if (!this.#settled) this.#collect();
+    return micros;
+  }
+
+  /** Reads the outputs that the run made itself and, unless their shapes vary, binds them. */
+  #collect(): void {
+    const outputs = this.#outputs;
+    try {
+      for (let i = 0; i < outputs.length; i++) {
+        if (outputs[i].tensor !== null) continue;
+        const made = this.#arguments.takeOutput(i);
+        if (made === null) throw new TypeError(`The run gave no output ${i}`);
+        this.#tensors[i] = outputs[i].take(made);
+        if (this.#outputsVary) continue;
+        outputs[i].bind(this.#tensors[i]);
+        this.#arguments.setOutput(i, outputs[i].tensor);
+      }
+      this.#settled = outputs.every((output) => output.tensor !== null);
+      this.#accountTo(this.inputBytes + sumOfBytes(outputs));
+    } catch (error) {
+      this.#releaseMade();
+      throw error;
+    }
+  }
+
+  /**
+   * After a failed run: were outputs bound, their shapes may be at fault, and a run that makes its
+   * own tells. Returns false when none were.
+   */
+  #unbindOutputs(): boolean {
+    let any = false;
+    for (const [i, output] of this.#outputs.entries()) {
+      if (output.tensor === null) continue;
+      any = true;
+      output.unbind();
+      this.#arguments.setOutput(i, null);
+    }
+    this.#settled = false;
+    return any;
+  }
+
+  #releaseMade(): void {
+    for (const [i, output] of this.#outputs.entries()) {
+      const made = output.tensor === null ? this.#arguments.takeOutput(i) : null;
+      if (made !== null) this.#session.environment.runtime.api.ReleaseValue.call(made);
+    }
+  }
+
+  /** Releases the tensors. Views of the host buffers stay valid. */
+  [Symbol.dispose](): void {
+    for (const input of this.#inputs) input[Symbol.dispose]();
+    for (const output of this.#outputs) output[Symbol.dispose]();
+    this.#accountTo(0);
+  }
+
+  #accountTo(bytes: number): void {
+    if (bytes !== this.#bytes) this.#account(bytes - this.#bytes);
+    this.#bytes = bytes;
+  }
+}
+
+function sumOfBytes(parts: readonly { readonly bytes: number }[]): number {
+  return parts.reduce((sum, part) => sum + part.bytes, 0);
+}

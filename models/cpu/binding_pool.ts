@@ -1,0 +1,117 @@
+/**
+ * Bindings of one model, kept for the signatures that were used last.
+ *
+ * @module
+ */
+import type { Session } from "../../ffi/onnxruntime/session.ts";
+import type { Signature } from "../device.ts";
+import type { TensorSpec } from "../tensor.ts";
+import { Binding } from "./binding.ts";
+
+/** How much a pool keeps. */
+export interface PoolLimits {
+  readonly signatures: number;
+  /** Host memory of all bindings. Those in use, and one that is the only one, may exceed it. */
+  readonly bytes: number;
+}
+
+/** What is known and kept for one signature. */
+export interface PooledSignature {
+  readonly signature: Signature;
+  readonly free: Binding[];
+  /** Typical time of a run, microseconds; undefined before the first. */
+  typicalMicros: number | undefined;
+  /** Equal input shapes have given different output shapes. */
+  outputsVary: boolean;
+}
+
+/** A pool of bindings. */
+export class BindingPool implements Disposable {
+  readonly #session: Session;
+  readonly #outputs: readonly TensorSpec[];
+  readonly #limits: PoolLimits;
+  /** In order of their last use, the latest at the end. */
+  readonly #signatures = new Map<string, PooledSignature>();
+  /** Every binding, those in use included. */
+  readonly #bindings = new Set<Binding>();
+  readonly #account = (bytes: number) => void (this.#bytes += bytes);
+  #latest: PooledSignature | undefined;
+  #bytes = 0;
+
+  constructor(session: Session, outputs: readonly TensorSpec[], limits: PoolLimits) {
+    this.#session = session;
+    this.#outputs = outputs;
+    this.#limits = limits;
+  }
+
+  /** Host memory of all bindings, bytes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The entry of a signature, made when it is new. */
+  entry(signature: Signature): PooledSignature {
+    const { key } = signature;
+    if (this.#latest?.signature.key === key) return this.#latest;
+    const known = this.#signatures.get(key);
+    const entry = known ?? { signature, free: [], typicalMicros: undefined, outputsVary: false };
+    if (known !== undefined) this.#signatures.delete(key);
+    this.#signatures.set(key, entry);
+    this.#latest = entry;
+    this.#evict();
+    return entry;
+  }
+
+  /**
+   * A binding that nobody else uses until it is given back.
+   *
+   * @throws {OnnxRuntimeError} When ONNX Runtime accepts no tensors of these shapes.
+   */
+  take(entry: PooledSignature): Binding {
+    const kept = entry.free.pop();
+    if (kept !== undefined) return kept;
+    const { inputs } = entry.signature;
+    const binding = new Binding(
+      this.#session,
+      inputs,
+      this.#outputs,
+      entry.outputsVary,
+      this.#account,
+    );
+    this.#bindings.add(binding);
+    return binding;
+  }
+
+  /** Ends the use of a binding. Not twice for one use. */
+  giveBack(entry: PooledSignature, binding: Binding): void {
+    if (!this.#bindings.has(binding)) return; // the pool is gone
+    entry.outputsVary ||= binding.outputsVary;
+    const evicted = this.#signatures.get(entry.signature.key) !== entry;
+    const surplus = this.#bytes > this.#limits.bytes && entry.free.length > 0;
+    if (evicted || surplus) this.#drop(binding);
+    else entry.free.push(binding);
+  }
+
+  /** Releases all, those in use included: no run may be in flight. */
+  [Symbol.dispose](): void {
+    for (const binding of this.#bindings) this.#drop(binding);
+    this.#signatures.clear();
+    this.#latest = undefined;
+  }
+
+  /** Drops the signatures that have not been used for longest while there is too much. */
+  #evict(): void {
+    for (const [key, entry] of this.#signatures) {
+      const tooMany = this.#signatures.size > this.#limits.signatures;
+      const tooLarge = this.#bytes > this.#limits.bytes;
+      if (!(tooMany || tooLarge) || entry === this.#latest) return;
+      this.#signatures.delete(key);
+      for (const binding of entry.free.splice(0)) this.#drop(binding);
+    }
+  }
+
+  #drop(binding: Binding): void {
+    this.#bindings.delete(binding);
+    binding[Symbol.dispose]();
+  }
+}

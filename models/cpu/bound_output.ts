@@ -1,0 +1,100 @@
+/**
+ * An output of one signature. The first run shows its true shape, which a declaration does not
+ * promise; from then on runs write straight into a host buffer of that shape.
+ *
+ * @module
+ */
+import type { Environment } from "../../ffi/onnxruntime/environment.ts";
+import { stableBytes } from "../../ffi/onnxruntime/memory.ts";
+import { readStrings } from "../../ffi/onnxruntime/strings.ts";
+import { copyTensor, tensorInfo, wrapTensor } from "../../ffi/onnxruntime/values.ts";
+import { SluiceError } from "../errors.ts";
+import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tensor.ts";
+import { joinElements } from "./byte_strings.ts";
+import { ELEMENT_TYPE_OF } from "./element_types.ts";
+
+const NO_BYTES = stableBytes(0);
+
+/** An output's host buffer and, once its shape is known, the tensor over it. */
+export class BoundOutput implements Disposable {
+  readonly #environment: Environment;
+  readonly #spec: TensorSpec;
+  #buffer = NO_BYTES;
+  #bound: Deno.PointerValue = null;
+
+  constructor(environment: Environment, spec: TensorSpec) {
+    this.#environment = environment;
+    this.#spec = spec;
+  }
+
+  /** Host memory that it takes, bytes. */
+  get bytes(): number {
+    return this.#buffer === NO_BYTES ? 0 : this.#buffer.buffer.byteLength;
+  }
+
+  /** The tensor that runs write to; null while a run makes one of its own. */
+  get tensor(): Deno.PointerValue {
+    return this.#bound;
+  }
+
+  /**
+   * Copies what a run made, releases it, and keeps the shape for {@linkcode bind}.
+   *
+   * @param made The run's own tensor.
+   * @throws {SluiceError} `execution_failed` when it is not of the declared datatype.
+   */
+  take(made: Deno.PointerObject): Tensor {
+    const { runtime } = this.#environment;
+    const { name, datatype } = this.#spec;
+    try {
+      const { elementType, shape } = tensorInfo(runtime, made);
+      if (elementType !== ELEMENT_TYPE_OF[datatype]) {
+        throw new SluiceError(
+          "execution_failed",
+          `Output "${name}" came as ${
+            elementType ?? "an unknown type"
+          }; the model declares ${datatype}`,
+        );
+      }
+      if (datatype === "BYTES") {
+        const { bytes, starts } = readStrings(runtime, made, elementCount(shape));
+        return { name, datatype, shape, data: joinElements(bytes, starts) };
+      }
+      const data = this.#room(byteLength(datatype, shape));
+      copyTensor(runtime, made, data);
+      return { name, datatype, shape, data };
+    } finally {
+      runtime.api.ReleaseValue.call(made);
+    }
+  }
+
+  /** Lets later runs write where `tensor`, the result of {@linkcode take}, lies. Strings cannot. */
+  bind(tensor: Tensor): void {
+    if (tensor.datatype === "BYTES") return;
+    this.unbind();
+    this.#bound = wrapTensor(
+      this.#environment,
+      ELEMENT_TYPE_OF[tensor.datatype],
+      tensor.shape,
+      tensor.data,
+    );
+  }
+
+  /** Lets runs make tensors of their own again. */
+  unbind(): void {
+    if (this.#bound === null) return;
+    this.#environment.runtime.api.ReleaseValue.call(this.#bound);
+    this.#bound = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.unbind();
+  }
+
+  #room(length: number): Uint8Array<ArrayBuffer> {
+    if (this.bytes < length || this.#buffer === NO_BYTES) {
+      this.#buffer = stableBytes(length);
+    }
+    return new Uint8Array(this.#buffer.buffer, 0, length);
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * The CPU device: ONNX Runtime through its C API.
+ *
+ * @module
+ */
+import { type Heap, openHeap } from "../../ffi/libc/heap.ts";
+import { Environment } from "../../ffi/onnxruntime/environment.ts";
+import { OnnxRuntimeError } from "../../ffi/onnxruntime/errors.ts";
+import { type OnnxRuntime, openOnnxRuntime } from "../../ffi/onnxruntime/library.ts";
+import { Session } from "../../ffi/onnxruntime/session.ts";
+import type { Device, DeviceFault, Lane, MemoryUse, StagedModel } from "../device.ts";
+import { SluiceError, toSluiceError } from "../errors.ts";
+import type { Model } from "../model.ts";
+import { ArenaTrim } from "./arena_trim.ts";
+import { CpuLane } from "./lane.ts";
+import { measureMemory, type MemoryMeasurement } from "./measure.ts";
+import { modelSource } from "./source.ts";
+import { CpuStagedModel } from "./staged_model.ts";
+
+/** Settings of the CPU device. */
+export interface CpuDeviceOptions {
+  /** Threads that share the work of one operator, for all models together. Default: the cores. */
+  readonly threads?: number;
+  /** Whether idle threads spin before they sleep: quicker alone, a waste beside others. */
+  readonly spin?: boolean;
+  /** Capacity for weights and working memory, bytes. Default: three quarters of the machine's. */
+  readonly memoryBytes?: number;
+  /** ONNX Runtime's shared library. Default: the one that onnxruntime-node carries. */
+  readonly libraryPath?: string;
+}
+
+/** Measurements of unloaded models that are kept for their return. */
+const KEPT_MEASUREMENTS = 1024;
+
+/**
+ * Opens the CPU device.
+ *
+ * @throws {OnnxRuntimeUnavailableError} When the library is not installed, not permitted, too old.
+ * @throws {OnnxRuntimeError} When it refuses the settings.
+ */
+export function openCpuDevice(options: CpuDeviceOptions = {}): Device {
+  const runtime = openOnnxRuntime(options.libraryPath);
+  const memoryBytes = options.memoryBytes ?? Math.floor(Deno.systemMemoryInfo().total * 0.75);
+  const environment = new Environment(runtime, {
+    threads: options.threads ?? navigator.hardwareConcurrency,
+    spin: options.spin ?? false,
+    arenaBytes: memoryBytes,
+  });
+  const heap = openHeap();
+  heap?.shareArena();
+  return new CpuDevice(runtime, environment, heap, memoryBytes);
+}
+
+class CpuDevice implements Device {
+  readonly name = "cpu";
+  readonly memoryBytes: number;
+  readonly #runtime: OnnxRuntime;
+  readonly #environment: Environment;
+  readonly #heap: Heap | undefined;
+  readonly #models = new Set<CpuStagedModel>();
+  /** By fingerprint. */
+  readonly #measurements = new Map<string, MemoryMeasurement>();
+  /** Opened with the first model: before that there is nothing to give back. */
+  #arena: ArenaTrim | undefined;
+  /** The load in progress: loads take turns, since the heap's growth tells what one has taken. */
+  #loading: Promise<unknown> = Promise.resolve();
+  #laneIds = 0;
+  #disposing: Promise<void> | undefined;
+
+  constructor(
+    runtime: OnnxRuntime,
+    environment: Environment,
+    heap: Heap | undefined,
+    memoryBytes: number,
+  ) {
+    this.#runtime = runtime;
+    this.#environment = environment;
+    this.#heap = heap;
+    this.memoryBytes = memoryBytes;
+  }
+
+  async stage(model: Model, signal?: AbortSignal): Promise<StagedModel> {
+    const before = this.#loading;
+    const turn = Promise.withResolvers<void>();
+    this.#loading = turn.promise;
+    await before;
+    try {
+      return await this.#stage(model, signal);
+    } finally {
+      turn.resolve();
+    }
+  }
+
+  openLane(bytes: number): Lane {
+    return new CpuLane(this.#laneIds++, bytes);
+  }
+
+  memory(): readonly MemoryUse[] {
+    const uses: MemoryUse[] = [];
+    let arenaBytes = this.#arena?.statistics().allocated ?? 0;
+    for (const { model, persistentBytes, arenaWeightBytes, hostBytes } of this.#models) {
+      arenaBytes -= arenaWeightBytes;
+      uses.push({ model: model.name, class: "persistent", bytes: persistentBytes });
+      if (hostBytes > 0) uses.push({ model: model.name, class: "host", bytes: hostBytes });
+    }
+    if (arenaBytes > 0) uses.push({ class: "ephemeral", bytes: arenaBytes });
+    return uses;
+  }
+
+  trim(): Promise<void> {
+    this.#arena?.run();
+    this.#heap?.trim();
+    return Promise.resolve();
+  }
+
+  /** Nothing: a fault in native code on a CPU ends the process, and what a model refuses is no fault. */
+  onFault(_listener: (fault: DeviceFault) => void): void {}
+
+  /** Waits for loads and iterations in progress, then frees every model. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#disposing ??= this.#dispose();
+  }
+
+  async #stage(model: Model, signal: AbortSignal | undefined): Promise<StagedModel> {
+    const label = `Model "${model.name}" version ${model.version}`;
+    try {
+      if (this.#disposing !== undefined) {
+        throw new SluiceError("not_ready", `${label} cannot be loaded: the device is closed`);
+      }
+      this.#arena ??= await ArenaTrim.open(this.#environment);
+      const source = await modelSource(model);
+      signal?.throwIfAborted();
+      const before = this.#heap?.usedBytes();
+      const session = await Session.load(this.#environment, source, { sharedArena: true, signal });
+      const grown = (this.#heap?.usedBytes() ?? 0) - (before ?? 0);
+      const staged = new CpuStagedModel(
+        model,
+        session,
+        // Whatever else was freed meanwhile: the weights are there.
+        Math.max(grown, model.fileBytes),
+        await this.#measure(model, source, signal),
+        (model) => void this.#models.delete(model),
+      );
+      this.#models.add(staged);
+      return staged;
+    } catch (cause) {
+      throw stagingError(label, cause, signal);
+    }
+  }
+
+  async #measure(
+    model: Model,
+    source: string | Uint8Array<ArrayBuffer>,
+    signal: AbortSignal | undefined,
+  ): Promise<MemoryMeasurement> {
+    const known = this.#measurements.get(model.fingerprint);
+    if (known !== undefined) return known;
+    const measured = await measureMemory(this.#environment, model, source, signal);
+    this.#measurements.set(model.fingerprint, measured);
+    for (const oldest of this.#measurements.keys()) {
+      if (this.#measurements.size <= KEPT_MEASUREMENTS) break;
+      this.#measurements.delete(oldest);
+    }
+    return measured;
+  }
+
+  async #dispose(): Promise<void> {
+    await this.#loading;
+    for (const model of this.#models) await model.close();
+    this.#arena?.[Symbol.dispose]();
+    this.#arena = undefined;
+    this.#environment[Symbol.dispose]();
+    this.#heap?.trim();
+    this.#heap?.[Symbol.dispose]();
+    this.#runtime[Symbol.dispose]();
+  }
+}
+
+function stagingError(label: string, cause: unknown, signal: AbortSignal | undefined): SluiceError {
+  if (signal?.aborted) {
+    return new SluiceError("cancelled", `Loading ${label} was cancelled`, { cause });
+  }
+  if (!(cause instanceof OnnxRuntimeError)) return toSluiceError(cause);
+  return new SluiceError(
+    "invalid_argument",
+    `${label} cannot be loaded by ONNX Runtime: ${cause.reason}`,
+    { cause },
+  );
+}

@@ -1,0 +1,194 @@
+/**
+ * A resident model on the CPU device.
+ *
+ * @module
+ */
+import { OnnxRuntimeError } from "../../ffi/onnxruntime/errors.ts";
+import type { Session } from "../../ffi/onnxruntime/session.ts";
+import type { Executable, IterationResult, Lane, Signature, Step } from "../device.ts";
+import { SluiceError, toSluiceError } from "../errors.ts";
+import type { Model } from "../model.ts";
+import type { Tensor } from "../tensor.ts";
+import type { Binding } from "./binding.ts";
+import { BindingPool, type PooledSignature } from "./binding_pool.ts";
+import { CpuLane } from "./lane.ts";
+
+/** A run this short is over before a thread would have begun it (the hop takes 40-80 us). */
+const IN_PLACE_MICROS = 100;
+/** What the way to a thread and back adds at least to what is measured around it. */
+const HOP_MICROS = 50;
+/** Above this much input the event loop is not held, however short an estimate says it is. */
+const IN_PLACE_BYTES = 1 << 20;
+/** Most that one run can raise a signature's typical time: a run that was held up is no rule. */
+const SLOWDOWN_PER_RUN = 1.25;
+/** Bindings that one model keeps. */
+const POOL_LIMITS = { signatures: 64, bytes: 32 << 20 };
+
+type Done = (result: IterationResult) => void;
+
+/** Runs a loaded model. */
+export class CpuExecutable implements Executable {
+  readonly #model: Model;
+  readonly #pool: BindingPool;
+  readonly #onDispose: () => void;
+  #inFlight = 0;
+  #whenIdle: (() => void) | undefined;
+  #disposing: Promise<void> | undefined;
+
+  /** @param onDispose Called once, when nothing of the session is used any more. */
+  constructor(model: Model, session: Session, onDispose: () => void) {
+    this.#model = model;
+    this.#pool = new BindingPool(session, model.signature.outputs, POOL_LIMITS);
+    this.#onDispose = onDispose;
+  }
+
+  /** Host memory that its bindings take, bytes. */
+  get hostBytes(): number {
+    return this.#pool.bytes;
+  }
+
+  /** Bindings serve all lanes alike: their memory is the host's. */
+  prepare(signature: Signature, _lane: Lane): Promise<void> {
+    if (this.#disposing !== undefined) return Promise.reject(this.#disposedError());
+    try {
+      new BindingUse(this.#pool, signature).release();
+      return Promise.resolve();
+    } catch (error) {
+      return Promise.reject(this.#failure(error, undefined).error);
+    }
+  }
+
+  start(lane: Lane, step: Step, expectedMicros: number, done: Done): void {
+    if (!(lane instanceof CpuLane)) {
+      done(new Failure(new SluiceError("internal", `Lane ${lane.id} is not one of this device`)));
+      return;
+    }
+    if (this.#disposing !== undefined) {
+      done(new Failure(this.#disposedError()));
+      return;
+    }
+    this.#inFlight++;
+    if (lane.occupied) lane.wait(() => this.#begin(lane, step, expectedMicros, done));
+    else this.#begin(lane, step, expectedMicros, done);
+  }
+
+  /** Waits for what is in flight. Results that were not released keep their data. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#disposing ??= this.#dispose();
+  }
+
+  #begin(lane: CpuLane, step: Step, expectedMicros: number, done: Done): void {
+    lane.enter();
+    let use: BindingUse | undefined;
+    try {
+      use = new BindingUse(this.#pool, step.signature);
+      use.binding.write(step.inputs);
+      if (this.#runsInPlace(use, expectedMicros)) {
+        use.ended(use.binding.run(), 0);
+      } else {
+        this.#hop(lane, use, done);
+        return;
+      }
+    } catch (error) {
+      this.#end(lane, this.#failure(error, use), done);
+      return;
+    }
+    this.#end(lane, use, done);
+  }
+
+  async #hop(lane: CpuLane, use: BindingUse, done: Done): Promise<void> {
+    let result: IterationResult = use;
+    try {
+      use.ended(await use.binding.runNonblocking(), HOP_MICROS);
+    } catch (error) {
+      result = this.#failure(error, use);
+    }
+    this.#end(lane, result, done);
+  }
+
+  /** What a signature was seen to take counts more than an estimate made from other shapes. */
+  #runsInPlace({ entry, binding }: BindingUse, expectedMicros: number): boolean {
+    const micros = entry.typicalMicros ?? expectedMicros;
+    return micros < IN_PLACE_MICROS && binding.inputBytes <= IN_PLACE_BYTES;
+  }
+
+  #end(lane: CpuLane, result: IterationResult, done: Done): void {
+    lane.leave();
+    if (--this.#inFlight === 0) this.#whenIdle?.();
+    done(result);
+    lane.next();
+  }
+
+  #failure(cause: unknown, use: BindingUse | undefined): Failure {
+    use?.release();
+    if (!(cause instanceof OnnxRuntimeError)) return new Failure(toSluiceError(cause));
+    const { name, version } = this.#model;
+    return new Failure(
+      new SluiceError(
+        "execution_failed",
+        `Model "${name}" version ${version} failed on this input: ${cause.reason}`,
+        { cause },
+      ),
+    );
+  }
+
+  async #dispose(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
+    this.#pool[Symbol.dispose]();
+    this.#onDispose();
+  }
+
+  #disposedError(): SluiceError {
+    return new SluiceError(
+      "not_ready",
+      `Model "${this.#model.name}" version ${this.#model.version} is unloaded`,
+    );
+  }
+}
+
+/** The use of one binding for one iteration, and what it gave. */
+class BindingUse implements IterationResult {
+  readonly entry: PooledSignature;
+  readonly binding: Binding;
+  readonly outputs: readonly Tensor[];
+  readonly #pool: BindingPool;
+  deviceMicros = 0;
+  #released = false;
+
+  constructor(pool: BindingPool, signature: Signature) {
+    this.#pool = pool;
+    this.entry = pool.entry(signature);
+    this.binding = pool.take(this.entry);
+    this.outputs = this.binding.outputs;
+  }
+
+  /**
+   * Notes how long the run took.
+   *
+   * @param overheadMicros The part of it that a run in place would not have.
+   */
+  ended(micros: number, overheadMicros: number): void {
+    this.deviceMicros = micros;
+    const typical = this.entry.typicalMicros ?? Infinity;
+    this.entry.typicalMicros = Math.min(micros - overheadMicros, typical * SLOWDOWN_PER_RUN);
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#pool.giveBack(this.entry, this.binding);
+  }
+}
+
+/** An iteration that gave nothing. */
+class Failure implements IterationResult {
+  readonly deviceMicros = 0;
+  readonly outputs: readonly Tensor[] = [];
+  readonly error: SluiceError;
+
+  constructor(error: SluiceError) {
+    this.error = error;
+  }
+
+  release(): void {}
+}

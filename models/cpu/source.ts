@@ -1,0 +1,75 @@
+/**
+ * A model's file, checked before ONNX Runtime sees it.
+ *
+ * @module
+ */
+import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { SluiceError } from "../errors.ts";
+import type { Model } from "../model.ts";
+import { decodeOnnx } from "../onnx/decode.ts";
+
+/**
+ * What to load a model from: its content, or its path when parts of it lie in other files.
+ *
+ * @throws {SluiceError} `invalid_argument` when it is no ONNX file, or its external data are
+ * missing or lie outside its folder.
+ */
+export async function modelSource(model: Model): Promise<string | Uint8Array<ArrayBuffer>> {
+  const { path, bytes } = model.file;
+  const label = `Model "${model.name}" version ${model.version}`;
+  if (bytes !== undefined) {
+    const [external] = decodeOnnx(bytes, label).externalData;
+    if (external === undefined) return bytes;
+    throw new SluiceError(
+      "invalid_argument",
+      `${label} was uploaded as one file but keeps weights in "${external}"; expected a file that contains them`,
+    );
+  }
+  if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
+  const content = await readFile(path, label);
+  const { externalData } = decodeOnnx(content, `${label} (${basename(path)})`);
+  if (externalData.size === 0) return content;
+  for (const location of externalData) await checkExternal(path, location, label);
+  return path;
+}
+
+async function readFile(path: string, label: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await Deno.readFile(path);
+  } catch (cause) {
+    throw new SluiceError(
+      "invalid_argument",
+      `${label} cannot be read from ${basename(path)}: ${
+        cause instanceof Error ? cause.message : cause
+      }`,
+      { cause },
+    );
+  }
+}
+
+/** A model may name files beside or below it, directly or through links, and no others. */
+async function checkExternal(modelPath: string, location: string, label: string): Promise<void> {
+  const refuse = (fault: string, cause?: unknown) =>
+    new SluiceError(
+      "invalid_argument",
+      `${label} keeps weights in "${location}", which ${fault}`,
+      { cause },
+    );
+  const folder = await Deno.realPath(dirname(modelPath));
+  if (location === "") throw refuse("names no file");
+  if (isAbsolute(location) || isOutside(folder, join(folder, location))) {
+    throw refuse("is outside the model's folder; expected a relative path inside it");
+  }
+  let target: string;
+  try {
+    target = await Deno.realPath(join(folder, location));
+  } catch (cause) {
+    throw refuse("is not there", cause);
+  }
+  if (isOutside(folder, target)) throw refuse("leads outside the model's folder through a link");
+}
+
+function isOutside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === ".." || way.startsWith("../") || isAbsolute(way);
+}

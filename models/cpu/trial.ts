@@ -1,0 +1,51 @@
+/**
+ * Trial runs of a model: what its iterations look like before there are any requests.
+ *
+ * @module
+ */
+import type { Model } from "../model.ts";
+import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tensor.ts";
+
+/** Complete inputs in the model's order. */
+export interface Trial {
+  readonly rows: number;
+  readonly inputs: readonly Tensor[];
+}
+
+/** Trials of the model's samples, or of zeros where it has none. */
+export function trialsOf(model: Model): Trial[] {
+  const samples = model.samples.length > 0 ? model.samples : [zeros(model.signature.inputs)];
+  return samples.map((sample) => ({ rows: 1, inputs: inOrder(model.signature.inputs, sample) }));
+}
+
+/** The same trial so many times over, along the batch axis of the inputs that have one. */
+export function repeated(trial: Trial, rows: number, model: Model): Trial {
+  const { signature, batching } = model;
+  const batched = new Set(
+    signature.inputs.filter((_, index) => batching.batchedInputs[index]).map(({ name }) => name),
+  );
+  return {
+    rows: trial.rows * rows,
+    inputs: trial.inputs.map((input) => batched.has(input.name) ? repeat(input, rows) : input),
+  };
+}
+
+function inOrder(specs: readonly TensorSpec[], sample: readonly Tensor[]): Tensor[] {
+  return specs.flatMap((spec) => sample.find((tensor) => tensor.name === spec.name) ?? []);
+}
+
+function zeros(specs: readonly TensorSpec[]): Tensor[] {
+  return specs.filter((spec) => !spec.optional).map(({ name, datatype, shape: declared }) => {
+    const shape = declared.map((dim) => dim < 0 ? 1 : dim);
+    // In the protocol's form an empty string is four zero bytes, its length.
+    const bytes = datatype === "BYTES" ? 4 * elementCount(shape) : byteLength(datatype, shape);
+    return { name, datatype, shape, data: new Uint8Array(bytes) };
+  });
+}
+
+function repeat(tensor: Tensor, times: number): Tensor {
+  const { data, shape } = tensor;
+  const joined = new Uint8Array(data.length * times);
+  for (let i = 0; i < times; i++) joined.set(data, i * data.length);
+  return { ...tensor, shape: [shape[0] * times, ...shape.slice(1)], data: joined };
+}

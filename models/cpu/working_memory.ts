@@ -1,0 +1,58 @@
+/**
+ * How much working memory an iteration of a model needs, from a few measured runs.
+ *
+ * @module
+ */
+import type { TensorShape } from "../tensor.ts";
+import { elementCount } from "../tensor.ts";
+
+/** A measured run. */
+export interface MemorySample {
+  /** Elements of all its inputs together. */
+  readonly elements: number;
+  readonly bytes: number;
+}
+
+/** For a model that could not be run: room for the inputs and some layers of about their size. */
+const GUESS_PER_ELEMENT = 64;
+const GUESS_AT_LEAST = 1 << 20;
+/** Attention needs the square of its input; nothing in use needs more. */
+const STEEPEST_GROWTH = 2;
+
+/** Elements of all inputs together. */
+export function inputElements(inputs: readonly TensorShape[]): number {
+  return inputs.reduce((sum, input) => sum + elementCount(input.shape), 0);
+}
+
+/** An upper bound that grows with the size of the inputs. */
+export class WorkingMemory {
+  /** Ascending in both. */
+  readonly #samples: readonly MemorySample[];
+
+  constructor(samples: readonly MemorySample[]) {
+    let most = 0;
+    this.#samples = samples.toSorted((a, b) => a.elements - b.elements).map((sample) => ({
+      elements: sample.elements,
+      bytes: most = Math.max(most, sample.bytes),
+    }));
+  }
+
+  /** Bytes that an iteration of these inputs needs at most, as far as the samples tell. */
+  estimate(inputs: readonly TensorShape[]): number {
+    const elements = inputElements(inputs);
+    const last = this.#samples.at(-1);
+    if (last === undefined) return Math.max(GUESS_AT_LEAST, elements * GUESS_PER_ELEMENT);
+    const covering = this.#samples.find((sample) => sample.elements >= elements);
+    if (covering !== undefined) return covering.bytes;
+    return Math.ceil(last.bytes * (elements / Math.max(1, last.elements)) ** this.#growth());
+  }
+
+  /** Exponent with which memory grows beyond the largest sample. */
+  #growth(): number {
+    const [before, last] = this.#samples.slice(-2);
+    if (last === undefined || before.bytes === 0 || before.elements === last.elements) return 1;
+    const exponent = Math.log(last.bytes / before.bytes) /
+      Math.log(last.elements / before.elements);
+    return Math.min(Math.max(exponent, 1), STEEPEST_GROWTH);
+  }
+}
