@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { SluiceError } from "../models/errors.ts";
+import { DEFAULT_POLICY, POLICIES } from "../policies/mod.ts";
 import { parseBytes, SIZE_PATTERN } from "./bytes.ts";
 import { didYouMean } from "./nearest.ts";
 
@@ -104,9 +105,15 @@ const settings = {
   memory: size.optional()
     .describe("What models may take of the device's memory.")
     .register(notes, { argument: "<size>", expected: SIZE }),
-  policy: z.string().min(1).default("fifo")
-    .describe("Who runs next: a policy's name, or a file whose default export is one.")
-    .register(notes, { argument: "<name|file>", expected: "a policy's name or file" }),
+  policy: z.string().refine((text) => POLICIES.has(text) || /[./\\]/.test(text))
+    .default(DEFAULT_POLICY.name)
+    .describe(
+      `Who runs next: ${[...POLICIES.keys()].join(", ")}, or a file whose default export is one.`,
+    )
+    .register(notes, {
+      argument: "<name|file>",
+      expected: `${[...POLICIES.keys()].join(", ")} or the path of a file`,
+    }),
   adminKey: z.string().regex(/^[\x21-\x7e]+$/).optional()
     .describe(
       "Key for the routes that change anything. Without it they are open to loopback only. " +
@@ -120,7 +127,7 @@ const settings = {
   maxBody: size.prefault("64MiB")
     .describe("Largest request body, compressed or not.")
     .register(notes, { argument: "<size>", expected: SIZE }),
-  maxQueueRequests: positive.default(1000)
+  maxQueueRequests: positive.default(10_000)
     .describe("Requests that may wait for one model version.")
     .register(notes, { argument: "<n>", expected: "a whole number, 1 or more" }),
   maxQueueBytes: size.prefault("256MiB")

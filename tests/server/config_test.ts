@@ -86,7 +86,7 @@ Deno.test("parseSetting() reads numbers, sizes and text from flags", () => {
   assert.deepEqual(parseSetting("port", "0", "--port"), { port: 0 });
   assert.deepEqual(parseSetting("drainDelay", "0.5", "--drain-delay"), { drainDelay: 0.5 });
   assert.deepEqual(parseSetting("memory", "4GiB", "--memory"), { memory: "4GiB" });
-  assert.deepEqual(parseSetting("policy", "7", "--policy"), { policy: "7" });
+  assert.deepEqual(parseSetting("policy", "fair", "--policy"), { policy: "fair" });
 });
 
 Deno.test("parseSetting() names the flag, what was given and what was expected", () => {
