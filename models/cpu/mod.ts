@@ -1,0 +1,6 @@
+/**
+ * The CPU device.
+ *
+ * @module
+ */
+export { type CpuDeviceOptions, openCpuDevice } from "./device.ts";
