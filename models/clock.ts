@@ -12,7 +12,7 @@ export interface Timer {
 
 /** A monotonic clock that can also call back. */
 export interface Clock {
-  /** Microseconds since some fixed point. */
+  /** Whole microseconds since some fixed point: whole, so that a recorded time is an exact one. */
   nowMicros(): number;
   /** Calls `callback` once, when `atMicros` has come. */
   at(atMicros: number, callback: () => void): Timer;
@@ -23,7 +23,7 @@ export interface Clock {
 /** The machine's own time. */
 export class SystemClock implements Clock {
   nowMicros(): number {
-    return performance.now() * 1000;
+    return Math.floor(performance.now() * 1000);
   }
   at(atMicros: number, callback: () => void): Timer {
     const id = setTimeout(callback, Math.max(0, (atMicros - this.nowMicros()) / 1000));

@@ -138,6 +138,8 @@ export interface Engine {
   readonly live: boolean;
   /** Undefined when ready for requests, else the reason in a sentence. */
   notReadyReason(): string | undefined;
+  /** Models that should be ready and are not, a sentence each: what `--strict-readiness` looks at. */
+  brokenModels(): readonly string[];
 
   /**
    * The version that answers requests: the newest ready one when none is named.
@@ -172,8 +174,10 @@ export interface Engine {
   lanes(): readonly LaneStatistics[];
   memory(): readonly MemoryUse[];
 
+  /** Not ready from now on, for `reason`; requests are still taken. */
+  announceShutdown(reason: string): void;
   /**
-   * Not ready at once. Resolves when nothing is queued or running, or rejects with
+   * Not ready at once, and nothing new is taken. Resolves when nothing is queued or running, or rejects with
    * `deadline_exceeded` after `timeoutMicros`, when what was left has been failed.
    */
   drain(timeoutMicros: number): Promise<void>;

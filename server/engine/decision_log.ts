@@ -1,0 +1,187 @@
+/**
+ * A record of everything that entered the scheduler and of what it decided, one JSON object a line.
+ * `replay.ts` feeds the former to a scheduler again and compares the latter.
+ *
+ * @module
+ */
+import type { Signature } from "../../models/device.ts";
+import type { SluiceError } from "../../models/errors.ts";
+import type { Iteration } from "./iteration.ts";
+import type { EngineLane, Lanes } from "./lanes.ts";
+import type { LoadedModel } from "./loaded_model.ts";
+import type { PendingRequest } from "./pending.ts";
+
+/** One line of the log. Times are microseconds of the engine's clock. */
+export type LogEntry =
+  | { at: number; event: "engine"; lanes: number; laneDepth: number; capacityBytes: number }
+  | {
+    at: number;
+    event: "model";
+    model: string;
+    persistentBytes: number;
+    weight: number;
+    maxRows: number;
+    maxDelayMicros: number;
+    batchedInputs: readonly boolean[];
+  }
+  /** What the device said of a signature's working memory. */
+  | { at: number; event: "measure"; model: string; signature: string; bytes: number }
+  | { at: number; event: "remove"; model: string }
+  | { at: number; event: "policy"; name: string; seed: number }
+  | {
+    at: number;
+    event: "arrive";
+    request: number;
+    model: string;
+    group: number;
+    joinable: boolean;
+    /** By input; null where an optional one was left out. */
+    shapes: readonly (readonly number[] | null)[];
+    rows: number;
+    bytes: number;
+    priority: number;
+    timeoutMicros: number;
+  }
+  | { at: number; event: "cancel"; request: number }
+  | { at: number; event: "expire" }
+  | {
+    at: number;
+    event: "start";
+    /** Lanes left idle earlier in the same turn. */
+    except: number[];
+    lane: number;
+    iteration: number;
+    model: string;
+    requests: number[];
+    because: string;
+  }
+  | {
+    at: number;
+    event: "idle";
+    except: number[];
+    lane: number;
+    until: number;
+    because: string;
+  }
+  | { at: number; event: "discard"; except: number[]; lane: number; request: number }
+  | {
+    at: number;
+    event: "finish";
+    iteration: number;
+    deviceMicros: number;
+    /** Code of the error, when it failed. */
+    error?: string;
+  };
+
+/** Turns what happens in a scheduler into log entries. */
+export class DecisionLog {
+  constructor(readonly write: (entry: LogEntry) => void) {}
+
+  opened(at: number, lanes: Lanes): void {
+    this.write({
+      at,
+      event: "engine",
+      lanes: lanes.all.length,
+      laneDepth: lanes.all[0].lane.depth,
+      capacityBytes: lanes.ledger.capacityBytes,
+    });
+  }
+
+  added(at: number, { model, label, persistentBytes }: LoadedModel): void {
+    const { weight, batching } = model;
+    this.write({
+      at,
+      event: "model",
+      model: label,
+      persistentBytes,
+      weight,
+      maxRows: batching.maxRows,
+      maxDelayMicros: batching.maxDelayMicros,
+      batchedInputs: batching.batchedInputs,
+    });
+  }
+
+  removed(at: number, { label }: LoadedModel): void {
+    this.write({ at, event: "remove", model: label });
+  }
+
+  policy(at: number, name: string, seed: number): void {
+    this.write({ at, event: "policy", name, seed });
+  }
+
+  measured(at: number, model: string, { key }: Signature, bytes: number): void {
+    this.write({ at, event: "measure", model, signature: key, bytes });
+  }
+
+  arrived(pending: PendingRequest): void {
+    const { group } = pending;
+    this.write({
+      at: pending.arrivedMicros,
+      event: "arrive",
+      request: pending.sequence,
+      model: pending.loaded.label,
+      group: group.id,
+      joinable: group.joinable,
+      shapes: group.shapes.map((shape) => shape ?? null),
+      rows: pending.rows,
+      bytes: pending.bytes,
+      priority: pending.priority,
+      timeoutMicros: pending.request.timeoutMicros,
+    });
+  }
+
+  cancelled(at: number, pending: PendingRequest): void {
+    this.write({ at, event: "cancel", request: pending.sequence });
+  }
+
+  expiring(at: number): void {
+    this.write({ at, event: "expire" });
+  }
+
+  started(iteration: Iteration, idle: ReadonlySet<EngineLane>): void {
+    this.write({
+      at: iteration.startedMicros,
+      event: "start",
+      except: ids(idle),
+      lane: iteration.lane.id,
+      iteration: iteration.number,
+      model: iteration.loaded.label,
+      requests: iteration.batch.map((pending) => pending.sequence),
+      because: iteration.because,
+    });
+  }
+
+  idled(
+    at: number,
+    lane: EngineLane,
+    until: number,
+    because: string,
+    idle: ReadonlySet<EngineLane>,
+  ): void {
+    this.write({ at, event: "idle", except: ids(idle), lane: lane.id, until, because });
+  }
+
+  discarded(
+    at: number,
+    lane: EngineLane,
+    pending: PendingRequest,
+    idle: ReadonlySet<EngineLane>,
+  ): void {
+    const request = pending.sequence;
+    this.write({ at, event: "discard", except: ids(idle), lane: lane.id, request });
+  }
+
+  finished(at: number, iteration: Iteration, deviceMicros: number, error?: SluiceError): void {
+    this.write({
+      at,
+      event: "finish",
+      iteration: iteration.number,
+      deviceMicros,
+      error: error?.code,
+    });
+  }
+}
+
+function ids(lanes: ReadonlySet<EngineLane>): number[] {
+  return Array.from(lanes, (lane) => lane.id);
+}

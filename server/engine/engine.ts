@@ -1,0 +1,328 @@
+/**
+ * The engine: requests in, answers out. This file only puts the parts together; the decisions are
+ * in `scheduler.ts`.
+ *
+ * @module
+ */
+import { type Clock, SystemClock } from "../../models/clock.ts";
+import type { Device, MemoryUse } from "../../models/device.ts";
+import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import type { ModelOverride, Repository } from "../../models/model.ts";
+import { contain } from "../../policies/contained.ts";
+import { DEFAULT_POLICY, POLICIES } from "../../policies/mod.ts";
+import type { Policy, PolicyDefinition } from "../../policies/policy.ts";
+import type {
+  Engine,
+  IndexRow,
+  InferenceRequest,
+  LaneStatistics,
+  PolicyStatus,
+  ServedModel,
+} from "./api.ts";
+import { DecisionLog, type LogEntry } from "./decision_log.ts";
+import { Lanes } from "./lanes.ts";
+import { LoadedModel } from "./loaded_model.ts";
+import { MemoryLedger } from "./memory.ts";
+import { ModelTable } from "./model_table.ts";
+import { PendingRequest } from "./pending.ts";
+import { seededRandom } from "./random.ts";
+import { Residency } from "./residency.ts";
+import { Scheduler } from "./scheduler.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** How to open an engine. */
+export interface EngineOptions {
+  readonly device: Device;
+  readonly repository: Repository;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Default: fifo. */
+  readonly policy?: PolicyDefinition;
+  /** Policies that can be switched to; default: the built-in ones. */
+  readonly policies?: ReadonlyMap<string, PolicyDefinition>;
+  /** Default: 2. */
+  readonly lanes?: number;
+  /** Bounds of each model version's queue. Defaults: 10,000 requests, 256 MiB. */
+  readonly maxQueueRequests?: number;
+  readonly maxQueueBytes?: number;
+  /** Whether every model of the repository is loaded at the start. Default: true. */
+  readonly loadAll?: boolean;
+  /** Seed of everything random: policies, probes. Default: 1. */
+  readonly seed?: number;
+  /** Takes every event and decision, for replays. */
+  readonly decisionLog?: (entry: LogEntry) => void;
+  /** Takes messages for the operator: models that do not load, faults, hung iterations. */
+  readonly report?: (message: string) => void;
+}
+
+/**
+ * Opens an engine on a device, with the models of a repository. A model that does not load is
+ * reported and shown in the index; it does not keep the others from being served.
+ */
+export async function openEngine(options: EngineOptions): Promise<Engine & AsyncDisposable> {
+  const engine = new SluiceEngine(options);
+  if (options.loadAll ?? true) await engine.loadAll();
+  return engine;
+}
+
+class SluiceEngine implements Engine, AsyncDisposable {
+  readonly #options: EngineOptions;
+  readonly #clock: Clock;
+  readonly #ledger: MemoryLedger;
+  readonly #lanes: Lanes;
+  readonly #scheduler: Scheduler;
+  readonly #table: ModelTable;
+  readonly #watchdog: Watchdog;
+  readonly #policies: ReadonlyMap<string, PolicyDefinition>;
+  readonly #report: (message: string) => void;
+  readonly #random: () => number;
+  readonly #log: DecisionLog | undefined;
+  #policyName: string;
+  #policyFault: string | undefined;
+  #sequence = 0;
+  #loading = false;
+  #shutdownReason: string | undefined;
+  #draining = false;
+  #deviceFault: string | undefined;
+  #onDrained: (() => void) | undefined;
+  #closed = false;
+
+  constructor(options: EngineOptions) {
+    const { device, repository, policy = DEFAULT_POLICY } = options;
+    this.#options = options;
+    this.#clock = options.clock ?? new SystemClock();
+    this.#report = options.report ?? (() => {});
+    this.#random = seededRandom(options.seed ?? 1);
+    this.#policies = options.policies ?? POLICIES;
+    this.#ledger = new MemoryLedger(device.memoryBytes);
+    this.#lanes = new Lanes(device, options.lanes ?? 2, this.#ledger);
+    const log = options.decisionLog && new DecisionLog(options.decisionLog);
+    this.#policyName = policy.name;
+    this.#log = log;
+    log?.opened(this.#clock.nowMicros(), this.#lanes);
+    this.#scheduler = new Scheduler(this.#clock, this.#lanes, this.#create(policy), log);
+    this.#scheduler.onIdle = (loaded) => this.#modelIdle(loaded);
+    const limits = {
+      maxRequests: options.maxQueueRequests ?? 10_000,
+      maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
+    };
+    const residency = new Residency(device, this.#scheduler, this.#lanes, limits, this.#random);
+    this.#table = new ModelTable(device, repository, residency);
+    this.#watchdog = new Watchdog(this.#clock, this.#lanes, this.#report);
+    device.onFault(({ message, fatal }) => {
+      this.#report(`Device ${device.name}: ${message}`);
+      if (fatal) this.#deviceFault = message;
+    });
+  }
+
+  async loadAll(): Promise<void> {
+    this.#loading = true;
+    for (const name of await this.#options.repository.list()) {
+      try {
+        await this.load(name);
+      } catch (error) {
+        this.#report(`Model '${name}' was not loaded: ${toSluiceError(error).message}`);
+      }
+    }
+    this.#loading = false;
+  }
+
+  get deviceName(): string {
+    return this.#options.device.name;
+  }
+
+  get capacityBytes(): number {
+    return this.#ledger.capacityBytes;
+  }
+
+  get live(): boolean {
+    return !this.#closed && this.#deviceFault === undefined;
+  }
+
+  notReadyReason(): string | undefined {
+    if (this.#shutdownReason !== undefined) return this.#shutdownReason;
+    if (this.#deviceFault !== undefined) return `The device has failed: ${this.#deviceFault}`;
+    if (this.#loading) return "Models are being loaded";
+    return this.#watchdog.reason;
+  }
+
+  brokenModels(): readonly string[] {
+    return this.#table.broken();
+  }
+
+  find(name: string, version?: string): ServedModel {
+    return this.#table.find(name, version);
+  }
+
+  versions(name: string): readonly ServedModel[] {
+    return this.#table.versions(name);
+  }
+
+  served(): readonly ServedModel[] {
+    return this.#table.served();
+  }
+
+  index(): Promise<readonly IndexRow[]> {
+    return this.#table.index();
+  }
+
+  submit(request: InferenceRequest): void {
+    try {
+      const loaded = this.#accepting(request.served);
+      const admitted = loaded.admission.admit(request.inputs);
+      const pending = new PendingRequest(
+        loaded,
+        request,
+        admitted,
+        this.#sequence++,
+        this.#clock.nowMicros(),
+      );
+      this.#checkFits(pending);
+      loaded.queue.checkRoom(pending.bytes);
+      this.#scheduler.push(pending);
+    } catch (cause) {
+      const error = toSluiceError(cause);
+      if (error.code === "queue_full" && request.served instanceof LoadedModel) {
+        request.served.statistics.failures.REJECTED++;
+      }
+      request.fail(error);
+    }
+  }
+
+  /** The version that takes the request now: a reload may have replaced the one it was made for. */
+  #accepting(served: ServedModel): LoadedModel {
+    if (this.#draining) {
+      throw new SluiceError("shutting_down", "The gateway is shutting down and takes no requests");
+    }
+    if (this.#deviceFault !== undefined) {
+      throw new SluiceError("device_failed", `The device has failed: ${this.#deviceFault}`);
+    }
+    if (!(served instanceof LoadedModel)) {
+      throw new SluiceError("internal", "The request's model is none of this engine");
+    }
+    let loaded: LoadedModel = served;
+    while (loaded.state !== "READY" && loaded.successor !== undefined) loaded = loaded.successor;
+    if (loaded.state !== "READY") {
+      throw new SluiceError("not_ready", `Model '${loaded.label}' is not at ready state: unloaded`);
+    }
+    return loaded;
+  }
+
+  #checkFits({ group, rows, loaded }: PendingRequest): void {
+    const needed = group.signature(rows).ephemeralBytes;
+    const most = this.#ledger.capacityBytes - this.#ledger.persistentBytes;
+    if (needed <= most) return;
+    throw new SluiceError(
+      "out_of_memory",
+      `One iteration of model '${loaded.label}' with these shapes needs ${needed} bytes of working ` +
+        `memory, but at most ${most} can be had; send smaller inputs, unload a model or raise --memory`,
+    );
+  }
+
+  load(name: string, override?: ModelOverride): Promise<void> {
+    if (this.#draining) {
+      const message = "The gateway is shutting down and loads no models";
+      return Promise.reject(new SluiceError("shutting_down", message));
+    }
+    return this.#table.load(name, override);
+  }
+
+  unload(name: string): Promise<void> {
+    return this.#table.unload(name);
+  }
+
+  policy(): PolicyStatus {
+    return {
+      name: this.#policyName,
+      available: [...this.#policies.keys()],
+      fault: this.#policyFault,
+    };
+  }
+
+  setPolicy(name: string): void {
+    const definition = this.#policies.get(name);
+    if (definition === undefined) {
+      throw new SluiceError(
+        "invalid_argument",
+        `unknown policy '${name}'; available are ${[...this.#policies.keys()].join(", ")}`,
+      );
+    }
+    const policy = this.#create(definition);
+    this.#policyName = name;
+    this.#policyFault = undefined;
+    this.#scheduler.setPolicy(policy);
+  }
+
+  #create(definition: PolicyDefinition): Policy {
+    const seed = Math.floor(this.#random() * 2 ** 32);
+    let policy: Policy;
+    try {
+      policy = definition.create({ random: seededRandom(seed) });
+    } catch (cause) {
+      throw new SluiceError(
+        "invalid_argument",
+        `policy '${definition.name}' could not be made: ${toSluiceError(cause).message}`,
+        { cause },
+      );
+    }
+    this.#log?.policy(this.#clock.nowMicros(), definition.name, seed);
+    return contain(policy, (fault) => {
+      this.#policyFault = `${definition.name}: ${fault}`;
+      this.#report(`Policy '${definition.name}' broke, fifo takes over: ${fault}`);
+    });
+  }
+
+  lanes(): readonly LaneStatistics[] {
+    return this.#lanes.statistics(this.#clock.nowMicros());
+  }
+
+  memory(): readonly MemoryUse[] {
+    return this.#options.device.memory();
+  }
+
+  announceShutdown(reason: string): void {
+    this.#shutdownReason ??= reason;
+  }
+
+  async drain(timeoutMicros: number): Promise<void> {
+    this.announceShutdown("The gateway is shutting down");
+    this.#draining = true;
+    if (this.#idle) return;
+    const error = new SluiceError(
+      "deadline_exceeded",
+      `The gateway did not finish its requests within ${timeoutMicros / 1e6} s`,
+    );
+    await new Promise<void>((resolve, reject) => {
+      const timer = this.#clock.at(this.#clock.nowMicros() + timeoutMicros, () => {
+        this.#onDrained = undefined;
+        for (const loaded of this.#scheduler.models) this.#scheduler.abandon(loaded, error);
+        reject(error);
+      });
+      this.#onDrained = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  get #idle(): boolean {
+    return this.#scheduler.models.every((loaded) => loaded.idle);
+  }
+
+  #modelIdle(loaded: LoadedModel): void {
+    loaded.onIdle?.();
+    if (this.#onDrained !== undefined && this.#idle) this.#onDrained();
+  }
+
+  /** Frees models and lanes; the device stays its opener's. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = this.#draining = true;
+    const error = new SluiceError("shutting_down", "The gateway is shutting down");
+    for (const loaded of this.#scheduler.models) this.#scheduler.abandon(loaded, error);
+    this.#watchdog.close();
+    for (const { model } of this.#table.served()) await this.#table.unload(model.name);
+    this.#scheduler.close();
+    this.#lanes.close();
+  }
+}

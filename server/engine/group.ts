@@ -1,0 +1,86 @@
+/**
+ * Requests of one model that could share an iteration: the same shapes behind the batch dimension,
+ * and equal values of whatever carries no batch dimension (a sample rate, say).
+ *
+ * @module
+ */
+import type { Signature, StagedModel } from "../../models/device.ts";
+import type { Model } from "../../models/model.ts";
+import type { TensorShape } from "../../models/tensor.ts";
+import { CostCurve } from "./cost.ts";
+import { Heap } from "./heap.ts";
+import type { PendingRequest } from "./pending.ts";
+
+/** Numbers of rows come from clients; only so many signatures are kept. */
+const MAX_SIGNATURES = 128;
+
+/** A signature with what the device says of it. */
+export interface KnownSignature {
+  readonly signature: Signature;
+  readonly ephemeralBytes: number;
+}
+
+/** The order in which a queue's requests are served. */
+export function ranksBefore(a: PendingRequest, b: PendingRequest): boolean {
+  return a.rank !== b.rank ? a.rank < b.rank : a.sequence < b.sequence;
+}
+
+/** Waiting requests of one kind, and what their iterations cost. */
+export class RequestGroup {
+  readonly waiting = new Heap<PendingRequest>(ranksBefore);
+  readonly cost = new CostCurve();
+  /** Rows of all that wait. */
+  rows = 0;
+  readonly #signatures = new Map<number, KnownSignature>();
+
+  constructor(
+    /** Unique among the groups of one model, the forgotten ones included. */
+    readonly id: number,
+    /** Whether requests of this group may share an iteration. */
+    readonly joinable: boolean,
+    /** Shapes in the model's order; undefined where an optional input was left out. */
+    readonly shapes: readonly (readonly number[] | undefined)[],
+    /** Bytes of the inputs that are shared by a whole batch. */
+    readonly shared: readonly (Uint8Array | undefined)[],
+    readonly model: Model,
+    readonly staged: StagedModel,
+  ) {}
+
+  /** Largest number of rows in one iteration; a single request may still be larger. */
+  get maxRows(): number {
+    return this.joinable ? this.model.batching.maxRows : 1;
+  }
+
+  /** The signature of an iteration of so many rows. */
+  signature(rows: number): KnownSignature {
+    const key = this.joinable ? rows : 0;
+    let known = this.#signatures.get(key);
+    if (known === undefined) {
+      const signature = this.#build(rows);
+      known = { signature, ephemeralBytes: this.staged.ephemeralBytes(signature) };
+      if (this.#signatures.size >= MAX_SIGNATURES) {
+        this.#signatures.delete(this.#signatures.keys().next().value!);
+      }
+      this.#signatures.set(key, known);
+    }
+    return known;
+  }
+
+  #build(rows: number): Signature {
+    const inputs: TensorShape[] = [];
+    const keys: string[] = [];
+    this.model.signature.inputs.forEach((spec, index) => {
+      const shape = this.shapes[index];
+      if (shape === undefined) {
+        keys.push("-");
+        return;
+      }
+      const exact = this.joinable && this.model.batching.batchedInputs[index]
+        ? [rows, ...shape.slice(1)]
+        : shape;
+      inputs.push({ name: spec.name, datatype: spec.datatype, shape: exact });
+      keys.push(exact.join("x"));
+    });
+    return { key: keys.join(","), inputs };
+  }
+}

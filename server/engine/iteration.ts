@@ -1,0 +1,132 @@
+/**
+ * One iteration: the step made of a batch, and the answers made of its outputs.
+ *
+ * @module
+ */
+import type { IterationResult, Step } from "../../models/device.ts";
+import { DATATYPE_BYTES, elementCount, type Tensor } from "../../models/tensor.ts";
+import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import type { EngineLane } from "./lanes.ts";
+import type { LoadedModel } from "./loaded_model.ts";
+import type { PendingRequest } from "./pending.ts";
+
+/** A batch under way. */
+export class Iteration {
+  readonly rows: number;
+  readonly step: Step;
+  /** Set by the lanes; see there. */
+  shareMicros = 0;
+  /** Reported as hung. */
+  overdue = false;
+
+  constructor(
+    readonly number: number,
+    readonly loaded: LoadedModel,
+    readonly batch: readonly PendingRequest[],
+    readonly lane: EngineLane,
+    readonly startedMicros: number,
+    readonly expectedMicros: number,
+    readonly because: string,
+  ) {
+    let rows = 0;
+    for (const pending of batch) rows += pending.rows;
+    this.rows = rows;
+    const { group } = batch[0];
+    this.step = { signature: group.signature(rows).signature, rows, inputs: join(batch) };
+  }
+
+  get model(): string {
+    return this.loaded.model.name;
+  }
+
+  get untilMicros(): number {
+    return this.startedMicros + this.expectedMicros;
+  }
+}
+
+/** For every input the requests' pieces in row order; a shared input once. */
+function join(batch: readonly PendingRequest[]): Uint8Array<ArrayBuffer>[][] {
+  const { shapes, model } = batch[0].group;
+  const inputs: Uint8Array<ArrayBuffer>[][] = [];
+  for (let index = 0; index < shapes.length; index++) {
+    if (shapes[index] === undefined) continue;
+    const place = inputs.length;
+    inputs.push(
+      model.batching.batchedInputs[index]
+        ? batch.map((pending) => pending.pieces[place])
+        : [batch[0].pieces[place]],
+    );
+  }
+  return inputs;
+}
+
+/** Why the outputs of a joined batch cannot be given to its requests, if they cannot. */
+export function unsplittable(
+  batch: readonly PendingRequest[],
+  rows: number,
+  outputs: readonly Tensor[],
+): SluiceError | undefined {
+  if (batch.length === 1) return undefined;
+  const output = outputs.find(({ shape }) => shape[0] !== rows);
+  return output && new SluiceError(
+    "execution_failed",
+    `output '${output.name}' has shape [${output.shape}] for a batch of ${rows} rows`,
+  );
+}
+
+/** The outputs of each request of a batch: views of the whole batch's outputs, split by rows. */
+export function* split(
+  batch: readonly PendingRequest[],
+  rows: number,
+  outputs: readonly Tensor[],
+): Iterable<readonly [PendingRequest, readonly Tensor[]]> {
+  if (batch.length === 1) {
+    yield [batch[0], outputs];
+    return;
+  }
+  const cursors = outputs.map((output) => new RowCursor(output));
+  for (const pending of batch) {
+    yield [pending, cursors.map((cursor) => cursor.take(pending.rows))];
+  }
+}
+
+/** Walks an output row by row. */
+class RowCursor {
+  readonly #bytesPerRow: number;
+  readonly #elementsPerRow: number;
+  #at = 0;
+
+  constructor(readonly output: Tensor) {
+    const { shape, datatype } = output;
+    this.#elementsPerRow = elementCount(shape.slice(1));
+    this.#bytesPerRow = this.#elementsPerRow * DATATYPE_BYTES[datatype];
+  }
+
+  take(rows: number): Tensor {
+    const { name, datatype, shape, data } = this.output;
+    const start = this.#at;
+    if (this.#bytesPerRow > 0 || datatype !== "BYTES") this.#at += rows * this.#bytesPerRow;
+    else this.#skipElements(rows * this.#elementsPerRow);
+    return {
+      name,
+      datatype,
+      shape: [rows, ...shape.slice(1)],
+      data: data.subarray(start, this.#at),
+    };
+  }
+
+  #skipElements(count: number): void {
+    const { data } = this.output;
+    const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    for (; count > 0; count--) this.#at += 4 + view.getUint32(this.#at, true);
+  }
+}
+
+/** Why an iteration failed, as a caller may see it. */
+export function failureOf(result: IterationResult): SluiceError | undefined {
+  if (result.error === undefined) return undefined;
+  if (result.error instanceof SluiceError) return result.error;
+  return new SluiceError("execution_failed", toSluiceError(result.error).message, {
+    cause: result.error,
+  });
+}

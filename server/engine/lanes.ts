@@ -1,0 +1,139 @@
+/**
+ * The engine's lanes: what runs on each, how busy they are, and their working memory.
+ *
+ * @module
+ */
+import type { Device, Lane } from "../../models/device.ts";
+import type { LaneView } from "../../policies/policy.ts";
+import type { LaneStatistics } from "./api.ts";
+import type { Iteration } from "./iteration.ts";
+import type { MemoryLedger } from "./memory.ts";
+
+/** One lane with what is in flight on it, oldest first. */
+export class EngineLane implements LaneView {
+  readonly running: Iteration[] = [];
+  iterations = 0;
+  /** Time with at least one iteration running, microseconds, up to the last change. */
+  busyMicros = 0;
+  busySinceMicros = 0;
+
+  constructor(readonly lane: Lane) {}
+
+  get id(): number {
+    return this.lane.id;
+  }
+
+  get bytes(): number {
+    return this.lane.bytes;
+  }
+
+  get free(): boolean {
+    return this.running.length < this.lane.depth;
+  }
+}
+
+/** All lanes of a device. */
+export class Lanes {
+  readonly all: readonly EngineLane[];
+  #busy = 0;
+  #changedMicros = 0;
+  /** Advances by elapsed time divided by the lanes busy meanwhile: the share of each. */
+  #shareMicros = 0;
+
+  constructor(device: Pick<Device, "openLane">, count: number, readonly ledger: MemoryLedger) {
+    this.all = Array.from({ length: count }, () => new EngineLane(device.openLane(0)));
+  }
+
+  /** The lane to fill next: one with a free slot, the least occupied first. */
+  firstFree(except: ReadonlySet<EngineLane>): EngineLane | undefined {
+    let best: EngineLane | undefined;
+    for (const lane of this.all) {
+      if (!lane.free || except.has(lane)) continue;
+      if (best === undefined || lane.running.length < best.running.length) best = lane;
+    }
+    return best;
+  }
+
+  /** Working memory that a lane could have, at most, with what runs elsewhere now. */
+  reachBytes(lane: EngineLane): number {
+    if (lane.running.length > 0) return lane.bytes;
+    let bytes = lane.bytes + this.ledger.freeBytes;
+    for (const other of this.all) {
+      if (other !== lane && other.running.length === 0) bytes += other.bytes;
+    }
+    return bytes;
+  }
+
+  /**
+   * Gives a lane at least `bytes` of working memory, where needed at the cost of idle lanes.
+   * Nothing runs on a lane that changes: an iteration boundary is where memory moves for free.
+   */
+  grow(lane: EngineLane, bytes: number): void {
+    if (bytes <= lane.bytes) return;
+    for (const other of this.all) {
+      if (this.ledger.fits(bytes - lane.bytes)) break;
+      if (other === lane || other.running.length > 0 || other.bytes === 0) continue;
+      this.#resize(other, 0);
+    }
+    this.#resize(lane, bytes);
+  }
+
+  /** Shrinks idle lanes that are larger than any loaded model needs. */
+  shrinkTo(bytes: number): void {
+    for (const lane of this.all) {
+      if (lane.running.length === 0 && lane.bytes > bytes) this.#resize(lane, bytes);
+    }
+  }
+
+  #resize(lane: EngineLane, bytes: number): void {
+    this.ledger.setLane(lane.id, bytes);
+    lane.lane.resize(bytes);
+  }
+
+  started(lane: EngineLane, iteration: Iteration, nowMicros: number): void {
+    this.#advance(nowMicros);
+    if (lane.running.push(iteration) === 1) {
+      this.#busy++;
+      lane.busySinceMicros = nowMicros;
+    }
+    iteration.shareMicros = this.#shareMicros;
+  }
+
+  /**
+   * Takes a finished iteration off its lane.
+   *
+   * @returns Lanes busy meanwhile, on average over the iteration: at least 1.
+   */
+  finished(lane: EngineLane, iteration: Iteration, nowMicros: number): number {
+    this.#advance(nowMicros);
+    lane.running.splice(lane.running.indexOf(iteration), 1);
+    lane.iterations++;
+    if (lane.running.length === 0) {
+      this.#busy--;
+      lane.busyMicros += nowMicros - lane.busySinceMicros;
+    }
+    const elapsed = nowMicros - iteration.startedMicros;
+    const share = this.#shareMicros - iteration.shareMicros;
+    return share > 0 ? Math.max(1, elapsed / share) : 1;
+  }
+
+  #advance(nowMicros: number): void {
+    if (this.#busy > 0) this.#shareMicros += (nowMicros - this.#changedMicros) / this.#busy;
+    this.#changedMicros = nowMicros;
+  }
+
+  statistics(nowMicros: number): LaneStatistics[] {
+    return this.all.map((lane) => ({
+      id: lane.id,
+      bytes: lane.bytes,
+      busyMicros: lane.busyMicros +
+        (lane.running.length > 0 ? nowMicros - lane.busySinceMicros : 0),
+      iterations: lane.iterations,
+      running: lane.running.map((iteration) => iteration.model),
+    }));
+  }
+
+  close(): void {
+    for (const lane of this.all) lane.lane[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * The one account of device memory: weights, lanes and state together never exceed the capacity.
+ * Every load, growth and eviction asks here first.
+ *
+ * @module
+ */
+import { SluiceError } from "../../models/errors.ts";
+
+/** Bytes taken, by who took them. */
+export class MemoryLedger {
+  readonly #persistent = new Map<object, number>();
+  readonly #lanes = new Map<number, number>();
+  #persistentSum = 0;
+  #laneSum = 0;
+
+  constructor(readonly capacityBytes: number) {}
+
+  /** Sum of weights of loaded models. */
+  get persistentBytes(): number {
+    return this.#persistentSum;
+  }
+
+  /** Sum of working memory of open lanes. */
+  get laneBytes(): number {
+    return this.#laneSum;
+  }
+
+  get freeBytes(): number {
+    return this.capacityBytes - this.#persistentSum - this.#laneSum;
+  }
+
+  /** The invariant: whether so much more would still fit. */
+  fits(moreBytes: number): boolean {
+    return moreBytes <= this.freeBytes;
+  }
+
+  /**
+   * Takes `bytes` for a model's weights, to be released by the same owner.
+   *
+   * @throws {SluiceError} `out_of_memory`, naming it as `name`.
+   */
+  takePersistent(owner: object, name: string, bytes: number): void {
+    if (!this.fits(bytes)) throw this.#refusal(name, bytes);
+    this.#persistent.set(owner, bytes);
+    this.#persistentSum += bytes;
+  }
+
+  releasePersistent(owner: object): void {
+    this.#persistentSum -= this.#persistent.get(owner) ?? 0;
+    this.#persistent.delete(owner);
+  }
+
+  /** Sets a lane's working memory. @throws {SluiceError} `out_of_memory` */
+  setLane(id: number, bytes: number): void {
+    const more = bytes - (this.#lanes.get(id) ?? 0);
+    if (more > 0 && !this.fits(more)) throw this.#refusal(`Lane ${id}`, more);
+    this.#lanes.set(id, bytes);
+    this.#laneSum += more;
+  }
+
+  #refusal(name: string, bytes: number): SluiceError {
+    return new SluiceError(
+      "out_of_memory",
+      `${name} needs ${bytes} bytes, but only ${this.freeBytes} of ${this.capacityBytes} are free ` +
+        `(weights ${this.#persistentSum}, lanes ${this.#laneSum}); unload a model or raise --memory`,
+    );
+  }
+}

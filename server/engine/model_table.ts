@@ -1,0 +1,209 @@
+/**
+ * Which models are loaded, loading, leaving or broken. Loading and unloading of one model happen one
+ * after another; a reload puts the new version in place before the old one leaves.
+ *
+ * @module
+ */
+import type { Device } from "../../models/device.ts";
+import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import type { Model, ModelOverride, Repository } from "../../models/model.ts";
+import type { IndexRow, ModelState } from "./api.ts";
+import type { LoadedModel } from "./loaded_model.ts";
+import type { Residency } from "./residency.ts";
+
+/** One model by name, with all its versions. */
+interface Entry {
+  readonly versions: Map<number, LoadedModel>;
+  /** Versions on their way out: no new requests, the queued ones are being answered. */
+  readonly leaving: Set<LoadedModel>;
+  /** What the last load carried; a plain load keeps it, as Triton does. */
+  override?: ModelOverride;
+  /** While nothing is ready: what is going on. */
+  state: ModelState;
+  reason?: string;
+  /** Versions that the state speaks of, when none is ready. */
+  lastVersions: readonly number[];
+  /** The end of the line of loads and unloads. */
+  line: Promise<void>;
+}
+
+/** All models by name. */
+export class ModelTable {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(
+    readonly device: Device,
+    readonly repository: Repository,
+    readonly residency: Residency,
+  ) {}
+
+  /** @throws {SluiceError} as {@linkcode Engine.find} says. */
+  find(name: string, version?: string): LoadedModel {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) throw unknownModel(name, version);
+    if (version !== undefined) {
+      const loaded = entry.versions.get(Number(version));
+      if (loaded !== undefined) return loaded;
+      if (entry.versions.size > 0) throw unknownModel(name, version);
+    } else {
+      let newest: LoadedModel | undefined;
+      for (const loaded of entry.versions.values()) {
+        if (newest === undefined || loaded.model.version > newest.model.version) newest = loaded;
+      }
+      if (newest !== undefined) return newest;
+    }
+    throw notReady(name, entry);
+  }
+
+  /** Ready versions of a model, ascending. */
+  versions(name: string): LoadedModel[] {
+    const versions = this.#entries.get(name)?.versions.values() ?? [];
+    return [...versions].sort((a, b) => a.model.version - b.model.version);
+  }
+
+  served(): LoadedModel[] {
+    return [...this.#entries.keys()].sort().flatMap((name) => this.versions(name));
+  }
+
+  /** Reasons of the models that should be ready and are not. */
+  broken(): string[] {
+    const reasons: string[] = [];
+    for (const [name, entry] of this.#entries) {
+      if (entry.versions.size === 0 && entry.reason !== undefined && entry.reason !== UNLOADED) {
+        reasons.push(`model '${name}' is not ready: ${entry.reason}`);
+      }
+    }
+    return reasons;
+  }
+
+  async index(): Promise<IndexRow[]> {
+    const names = new Set([...await this.repository.list(), ...this.#entries.keys()]);
+    const rows: IndexRow[] = [];
+    for (const name of [...names].sort()) {
+      const entry = this.#entries.get(name);
+      if (entry === undefined) {
+        rows.push({ name, version: "", state: "" });
+        continue;
+      }
+      const ready = this.versions(name);
+      for (const { model } of ready) {
+        rows.push({ name, version: `${model.version}`, state: "READY" });
+      }
+      for (const { model } of entry.leaving) {
+        if (!entry.versions.has(model.version)) {
+          rows.push({ name, version: `${model.version}`, state: "UNLOADING" });
+        }
+      }
+      if (ready.length > 0 || entry.leaving.size > 0) continue;
+      const { state, reason } = entry;
+      for (const version of entry.lastVersions.length > 0 ? entry.lastVersions : [""]) {
+        rows.push({ name, version: `${version}`, state, reason });
+      }
+    }
+    return rows;
+  }
+
+  /** @throws {SluiceError} as {@linkcode Engine.load} says. */
+  load(name: string, override?: ModelOverride): Promise<void> {
+    const entry = this.#entries.get(name) ?? newEntry();
+    return this.#inLine(entry, () => this.#load(name, entry, override));
+  }
+
+  async #load(name: string, entry: Entry, override = entry.override): Promise<void> {
+    const fresh: LoadedModel[] = [];
+    try {
+      const models = await this.repository.read(name, override);
+      this.#entries.set(name, entry);
+      entry.lastVersions = models.map((model) => model.version);
+      if (entry.versions.size === 0) entry.state = "LOADING";
+      entry.reason = undefined;
+      for (const model of models) {
+        if (entry.versions.get(model.version)?.model.fingerprint === model.fingerprint) continue;
+        fresh.push(await this.residency.load(model));
+      }
+      entry.override = override;
+      this.#replace(entry, models, fresh);
+    } catch (cause) {
+      const error = toSluiceError(cause);
+      for (const loaded of fresh) await this.residency.unload(loaded);
+      if (this.#entries.has(name) && entry.versions.size === 0) {
+        entry.state = "UNAVAILABLE";
+        entry.reason = error.message;
+      }
+      throw error;
+    }
+  }
+
+  /** The new versions take over, then those that are not wanted any more leave. */
+  #replace(entry: Entry, models: readonly Model[], fresh: readonly LoadedModel[]): void {
+    const leaving: LoadedModel[] = [];
+    for (const loaded of fresh) {
+      const { version } = loaded.model;
+      const old = entry.versions.get(version);
+      entry.versions.set(version, loaded);
+      this.residency.admit(loaded);
+      if (old !== undefined) {
+        old.successor = loaded;
+        leaving.push(old);
+      }
+    }
+    const wanted = new Set(models.map((model) => model.version));
+    for (const [version, loaded] of entry.versions) {
+      if (wanted.has(version)) continue;
+      entry.versions.delete(version);
+      loaded.successor = entry.versions.get(Math.max(...wanted));
+      leaving.push(loaded);
+    }
+    for (const loaded of leaving) void this.#retire(entry, loaded);
+  }
+
+  /** Stops taking requests at once; resolves when all are answered and the memory is back. */
+  unload(name: string): Promise<void> {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return Promise.resolve();
+    return this.#inLine(entry, async () => {
+      const leaving = [...entry.versions.values()];
+      entry.versions.clear();
+      entry.override = undefined;
+      entry.state = "UNAVAILABLE";
+      entry.reason = UNLOADED;
+      await Promise.all(leaving.map((loaded) => this.#retire(entry, loaded)));
+    });
+  }
+
+  async #retire(entry: Entry, loaded: LoadedModel): Promise<void> {
+    loaded.state = "UNLOADING";
+    entry.leaving.add(loaded);
+    await this.residency.retire(loaded);
+    loaded.state = "UNAVAILABLE";
+    entry.leaving.delete(loaded);
+  }
+
+  #inLine(entry: Entry, act: () => Promise<void>): Promise<void> {
+    const done = entry.line.then(act);
+    entry.line = done.catch(() => {});
+    return done;
+  }
+}
+
+const UNLOADED = "unloaded";
+
+function newEntry(): Entry {
+  return {
+    versions: new Map(),
+    leaving: new Set(),
+    state: "LOADING",
+    lastVersions: [],
+    line: Promise.resolve(),
+  };
+}
+
+function unknownModel(name: string, version?: string): SluiceError {
+  const which = version === undefined ? "" : ` version ${version}`;
+  return new SluiceError("not_found", `Request for unknown model: '${name}'${which} is not found`);
+}
+
+function notReady(name: string, entry: Entry): SluiceError {
+  const why = entry.reason === undefined ? `it is ${entry.state.toLowerCase()}` : entry.reason;
+  return new SluiceError("not_ready", `Model '${name}' is not ready: ${why}`);
+}

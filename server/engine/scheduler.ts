@@ -1,0 +1,405 @@
+/**
+ * The loop that gives lanes to queues. It alone changes scheduling state, and nothing awaits
+ * between reading and acting: every method here runs to its end in one go.
+ *
+ * @module
+ */
+import { type Clock, type Timer } from "../../models/clock.ts";
+import type { IterationResult } from "../../models/device.ts";
+import { SluiceError } from "../../models/errors.ts";
+import type { Decision, Policy, QueueView, Snapshot } from "../../policies/policy.ts";
+import type { DecisionLog } from "./decision_log.ts";
+import { failureOf, Iteration, split, unsplittable } from "./iteration.ts";
+import type { EngineLane, Lanes } from "./lanes.ts";
+import type { LoadedModel } from "./loaded_model.ts";
+import type { PendingRequest } from "./pending.ts";
+import * as statistics from "./statistics.ts";
+
+/** Longest stretch of iterations run in place before the event loop gets its turn. */
+const TURN_MICROS = 4000;
+/** An estimate from fewer iterations refuses nobody. */
+const TRUSTED_SAMPLES = 5;
+
+/** Runs queues on lanes as the policy says. */
+export class Scheduler {
+  readonly #queues: LoadedModel[] = [];
+  readonly #byView = new Map<QueueView, LoadedModel>();
+  readonly #idleLanes = new Set<EngineLane>();
+  readonly #ready: QueueView[] = [];
+  #arrivals: PendingRequest[] = [];
+  #nowMicros = 0;
+  #iterations = 0;
+  #turnPlanned = false;
+  #inTurn = false;
+  #policyTimer: Timer | undefined;
+  #deadlineTimer: Timer | undefined;
+  #deadlineTimerMicros = Infinity;
+  /** Off in a replay, where the log says when to decide. */
+  selfDriven = true;
+  /** Called when a model has nothing queued or running any more. */
+  onIdle: ((loaded: LoadedModel) => void) | undefined;
+
+  constructor(
+    readonly clock: Clock,
+    readonly lanes: Lanes,
+    public policy: Policy,
+    readonly log?: DecisionLog,
+  ) {}
+
+  /** The time of the decision being made, as policies and queues see it. */
+  readonly nowMicros = (): number => this.#nowMicros;
+
+  get models(): readonly LoadedModel[] {
+    return this.#queues;
+  }
+
+  addModel(loaded: LoadedModel): void {
+    this.#queues.push(loaded);
+    this.#byView.set(loaded.queue, loaded);
+    this.log?.added(this.clock.nowMicros(), loaded);
+    this.policy.observe?.({ kind: "queue_added", queue: loaded.queue });
+  }
+
+  removeModel(loaded: LoadedModel): void {
+    this.#queues.splice(this.#queues.indexOf(loaded), 1);
+    this.#byView.delete(loaded.queue);
+    this.log?.removed(this.clock.nowMicros(), loaded);
+    this.policy.observe?.({ kind: "queue_removed", queue: loaded.queue });
+  }
+
+  /** Hands all queues to another policy. What waits goes on waiting, in the new policy's order. */
+  setPolicy(policy: Policy): void {
+    const nowMicros = this.#nowMicros = this.clock.nowMicros();
+    this.policy = policy;
+    for (const { queue } of this.#queues) {
+      policy.observe?.({ kind: "queue_added", queue });
+      for (const pending of [...queue.waiting()]) {
+        queue.remove(pending);
+        pending.rank = policy.rank?.(pending) ?? 0;
+        queue.push(pending);
+        policy.observe?.({ kind: "arrival", queue, nowMicros });
+      }
+    }
+    this.wake();
+  }
+
+  /** Takes a request that was admitted. Its answer comes through its callbacks. */
+  push(pending: PendingRequest): void {
+    const { loaded } = pending;
+    const { queue } = loaded;
+    if (isHopeless(pending, pending.arrivedMicros)) {
+      return this.#fail(pending, missedDeadline(pending, pending.arrivedMicros));
+    }
+    pending.rank = this.policy.rank?.(pending) ?? 0;
+    queue.push(pending);
+    this.#arrivals.push(pending);
+    this.log?.arrived(pending);
+    this.policy.observe?.({ kind: "arrival", queue, nowMicros: pending.arrivedMicros });
+    if (pending.deadlineMicros < this.#deadlineTimerMicros) this.#watchDeadline(pending);
+    this.wake();
+  }
+
+  /** Plans a turn, soon: what arrives until then takes part in it. */
+  wake(): void {
+    if (this.#turnPlanned || this.#inTurn || !this.selfDriven) return;
+    this.#turnPlanned = true;
+    this.clock.soon(this.#plannedTurn);
+  }
+
+  readonly #plannedTurn = (): void => {
+    this.#turnPlanned = false;
+    this.#turn();
+  };
+
+  #turn(): void {
+    this.#inTurn = true;
+    this.#policyTimer?.cancel();
+    this.#policyTimer = undefined;
+    const startedMicros = this.clock.nowMicros();
+    this.#idleLanes.clear();
+    while (this.decide(this.clock.nowMicros(), this.#idleLanes)) {
+      if (this.#nowMicros - startedMicros > TURN_MICROS) {
+        this.#turnPlanned = true;
+        this.clock.soon(this.#plannedTurn);
+        break;
+      }
+    }
+    this.#inTurn = false;
+    this.#listenToClients();
+  }
+
+  /**
+   * One decision: picks a lane with a free slot, shows the policy what could run there and does as
+   * it says.
+   *
+   * @returns Whether there may be more to decide.
+   */
+  decide(nowMicros: number, idleLanes: Set<EngineLane>): boolean {
+    this.#nowMicros = nowMicros;
+    const lane = this.lanes.firstFree(idleLanes);
+    if (lane === undefined) return false;
+    this.dropExpired(nowMicros);
+    const ready = this.#readyQueues(lane);
+    if (ready.length === 0) {
+      idleLanes.add(lane);
+      return true;
+    }
+    const snapshot: Snapshot = { nowMicros, lane, lanes: this.lanes.all, ready };
+    const decision = this.policy.next(snapshot);
+    if ("run" in decision) this.#run(lane, decision, idleLanes);
+    else this.#idle(lane, decision.idleUntilMicros, decision.because, idleLanes);
+    return true;
+  }
+
+  #idle(
+    lane: EngineLane,
+    untilMicros: number,
+    because: string,
+    idleLanes: Set<EngineLane>,
+  ): void {
+    this.log?.idled(this.#nowMicros, lane, untilMicros, because, idleLanes);
+    idleLanes.add(lane);
+    this.#wakeAt(untilMicros);
+  }
+
+  #wakeAt(atMicros: number): void {
+    if (atMicros === Infinity) return;
+    this.#policyTimer?.cancel();
+    this.#policyTimer = this.clock.at(atMicros, () => this.wake());
+  }
+
+  /** Queues with work that fits the lane; the array is reused by the next decision. */
+  #readyQueues(lane: EngineLane): readonly QueueView[] {
+    const ready = this.#ready;
+    ready.length = 0;
+    const reachBytes = this.lanes.reachBytes(lane);
+    for (const { queue } of this.#queues) {
+      if (queue.rows === 0) continue;
+      const readyAt = queue.readyAtMicros;
+      if (readyAt > this.#nowMicros) {
+        this.#wakeAt(readyAt);
+        continue;
+      }
+      if (queue.leastEphemeralBytes <= reachBytes) ready.push(queue);
+    }
+    return ready;
+  }
+
+  #run(
+    lane: EngineLane,
+    decision: Extract<Decision, { run: QueueView }>,
+    idleLanes: Set<EngineLane>,
+  ): void {
+    const loaded = this.#byView.get(decision.run)!;
+    const { queue } = loaded;
+    const group = queue.head!;
+    const first = group.waiting.peek()!;
+    if (isHopeless(first, this.#nowMicros)) {
+      this.log?.discarded(this.#nowMicros, lane, first, idleLanes);
+      return this.#drop(first, missedDeadline(first, this.#nowMicros));
+    }
+    let rows = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
+    const reachBytes = this.lanes.reachBytes(lane);
+    while (rows > first.rows && group.signature(rows).ephemeralBytes > reachBytes) {
+      rows = Math.max(first.rows, rows >> 1);
+    }
+    const batch = queue.take(rows);
+    const iteration = new Iteration(
+      this.#iterations++,
+      loaded,
+      batch,
+      lane,
+      this.#nowMicros,
+      group.cost.estimate(rows),
+      decision.because,
+    );
+    this.log?.started(iteration, idleLanes);
+    const needed = group.signature(iteration.rows).ephemeralBytes;
+    this.lanes.grow(lane, needed);
+    loaded.ephemeralBytes = Math.max(loaded.ephemeralBytes, needed);
+    queue.lastServedMicros = this.#nowMicros;
+    loaded.runningRequests += batch.length;
+    for (const pending of batch) stopListening(pending);
+    this.lanes.started(lane, iteration, this.#nowMicros);
+    loaded.executable.start(
+      lane.lane,
+      iteration.step,
+      iteration.expectedMicros,
+      (result) => this.finish(iteration, result, this.clock.nowMicros()),
+    );
+  }
+
+  /** Takes note of an iteration's end, gives its lane away again, then answers. */
+  finish(iteration: Iteration, result: IterationResult, nowMicros: number): void {
+    const { loaded, batch, rows } = iteration;
+    const { queue, statistics: counters } = loaded;
+    const error = failureOf(result) ?? unsplittable(batch, rows, result.outputs);
+    const busyLanes = this.lanes.finished(iteration.lane, iteration, nowMicros);
+    this.log?.finished(nowMicros, iteration, result.deviceMicros, error);
+    const charged = result.deviceMicros / busyLanes;
+    queue.servedMicros += charged;
+    counters.chargedMicros += charged;
+    counters.executionCount++;
+    statistics.record(counters.computeMicros, result.deviceMicros);
+    if (error === undefined) batch[0].group.cost.observe(rows, result.deviceMicros);
+    this.policy.observe?.({ kind: "charge", queue, nowMicros, rows, micros: charged });
+    loaded.runningRequests -= batch.length;
+    if (error !== undefined) this.#spare(iteration, error);
+    // The device first: what comes next runs while these answers are written.
+    if (!this.#inTurn && this.selfDriven) this.#turn();
+    if (error === undefined) this.#answer(iteration, result);
+    result.release();
+    if (loaded.idle) this.onIdle?.(loaded);
+  }
+
+  #answer(iteration: Iteration, result: IterationResult): void {
+    const { loaded, batch, rows, lane, because } = iteration;
+    const counters = loaded.statistics;
+    const computeMicros = result.deviceMicros;
+    const answering = this.clock.nowMicros();
+    const inputMicros = Math.max(0, answering - iteration.startedMicros - computeMicros);
+    counters.lastInferenceMillis = Date.now();
+    for (const [pending, outputs] of split(batch, rows, result.outputs)) {
+      const queueMicros = iteration.startedMicros - pending.arrivedMicros;
+      pending.request.respond(outputs, {
+        queueMicros,
+        computeMicros,
+        batchRows: rows,
+        lane: lane.id,
+        because,
+      });
+      statistics.add(counters.success, answering - pending.arrivedMicros);
+      statistics.add(counters.queue, queueMicros);
+      statistics.add(counters.computeInput, inputMicros);
+      statistics.add(counters.computeInfer, computeMicros);
+      statistics.record(counters.requestMicros, answering - pending.arrivedMicros);
+      statistics.record(counters.queueMicros, queueMicros);
+      counters.inferenceCount += pending.rows;
+    }
+    const outputMicros = this.clock.nowMicros() - answering;
+    counters.computeOutput.count += batch.length;
+    counters.computeOutput.ns += outputMicros * 1000;
+    const bySize = statistics.batchStatistics(counters, rows);
+    statistics.add(bySize.computeInput, inputMicros);
+    statistics.add(bySize.computeInfer, computeMicros);
+    statistics.add(bySize.computeOutput, outputMicros);
+  }
+
+  /** One bad request spares its batchmates: after a failure each of a joined batch runs alone. */
+  #spare(iteration: Iteration, error: SluiceError): void {
+    const { loaded, batch } = iteration;
+    const again = batch.length > 1 && error.code === "execution_failed";
+    for (const pending of batch) {
+      if (again) {
+        pending.alone = true;
+        loaded.queue.push(pending);
+        this.#arrivals.push(pending);
+      } else this.#fail(pending, error);
+    }
+    if (again) this.wake();
+  }
+
+  /** Fails what waits past its deadline, or could not be done by then even if it ran now. */
+  dropExpired(nowMicros: number): void {
+    if (nowMicros < this.#deadlineTimerMicros) return;
+    this.log?.expiring(nowMicros);
+    this.#deadlineTimerMicros = Infinity;
+    let next: PendingRequest | undefined;
+    for (const loaded of this.#queues) {
+      for (;;) {
+        const pending = loaded.queue.firstDeadline;
+        if (pending === undefined) break;
+        if (pending.deadlineMicros > nowMicros) {
+          if (next === undefined || pending.deadlineMicros < next.deadlineMicros) next = pending;
+          break;
+        }
+        this.#drop(pending, missedDeadline(pending, nowMicros));
+      }
+    }
+    if (next !== undefined) this.#watchDeadline(next);
+  }
+
+  #watchDeadline(pending: PendingRequest): void {
+    this.#deadlineTimer?.cancel();
+    this.#deadlineTimerMicros = pending.deadlineMicros;
+    this.#deadlineTimer = this.clock.at(pending.deadlineMicros, () => {
+      this.dropExpired(this.clock.nowMicros());
+    });
+  }
+
+  /** Takes a request whose client has left out of its queue; one that runs is left to finish. */
+  cancel(pending: PendingRequest): void {
+    if (!pending.waiting) return;
+    this.log?.cancelled(this.clock.nowMicros(), pending);
+    this.#drop(pending, new SluiceError("cancelled", "the client left before the answer"));
+  }
+
+  /** Fails everything that waits for a model. */
+  abandon(loaded: LoadedModel, error: SluiceError): void {
+    for (const pending of loaded.queue.waiting()) this.#drop(pending, error);
+  }
+
+  #drop(pending: PendingRequest, error: SluiceError): void {
+    const { loaded } = pending;
+    const { queue } = loaded;
+    queue.remove(pending);
+    this.policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
+    this.#fail(pending, error);
+    if (loaded.idle) this.onIdle?.(loaded);
+  }
+
+  #fail(pending: PendingRequest, error: SluiceError): void {
+    const counters = pending.loaded.statistics;
+    stopListening(pending);
+    statistics.add(counters.fail, this.clock.nowMicros() - pending.arrivedMicros);
+    counters.failures[statistics.failureReason(error.code)]++;
+    pending.request.fail(error);
+  }
+
+  /** Most requests are answered within their turn; only those still waiting need a listener. */
+  #listenToClients(): void {
+    if (this.#arrivals.length === 0) return;
+    const arrivals = this.#arrivals;
+    this.#arrivals = [];
+    for (const pending of arrivals) {
+      const signal = pending.waiting ? pending.request.signal : undefined;
+      if (signal === undefined) continue;
+      const listener = () => this.cancel(pending);
+      if (signal.aborted) {
+        listener();
+        continue;
+      }
+      signal.addEventListener("abort", listener, { once: true });
+      pending.stopListening = () => signal.removeEventListener("abort", listener);
+    }
+  }
+
+  /** Stops all timers. */
+  close(): void {
+    this.#policyTimer?.cancel();
+    this.#deadlineTimer?.cancel();
+  }
+}
+
+function stopListening(pending: PendingRequest): void {
+  pending.stopListening?.();
+  pending.stopListening = undefined;
+}
+
+/** Whether the deadline passes before an iteration for this request alone could end. */
+function isHopeless(pending: PendingRequest, nowMicros: number): boolean {
+  if (pending.deadlineMicros === Infinity) return false;
+  const { cost } = pending.group;
+  const estimate = cost.samples >= TRUSTED_SAMPLES ? cost.estimate(pending.rows) : 0;
+  return nowMicros + estimate > pending.deadlineMicros;
+}
+
+function missedDeadline(pending: PendingRequest, nowMicros: number): SluiceError {
+  const { timeoutMicros } = pending.request;
+  const waited = Math.round(nowMicros - pending.arrivedMicros);
+  const message = nowMicros >= pending.deadlineMicros
+    ? `timeout of ${timeoutMicros} us passed after ${waited} us in the queue`
+    : `timeout of ${timeoutMicros} us cannot be met: ${waited} us have passed, and an iteration ` +
+      `takes about ${Math.round(pending.group.cost.estimate(pending.rows))} us`;
+  return new SluiceError("deadline_exceeded", message);
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { LogEntry } from "../../../server/engine/decision_log.ts";
+import { replay } from "../../../server/engine/replay.ts";
+import { POLICIES } from "../../../policies/mod.ts";
+import { openVirtualEngine, testModel } from "./fixture.ts";
+
+const DECIDED = ["start", "idle", "discard"];
+const decisionsOf = (log: readonly LogEntry[]) =>
+  log.filter(({ event }) => DECIDED.includes(event));
+
+const action = fc.record({
+  kind: fc.constantFrom("send", "send", "send", "send", "leave", "policy", "wait"),
+  model: fc.constantFrom("a", "b", "c"),
+  rows: fc.integer({ min: 1, max: 5 }),
+  priority: fc.integer({ min: 0, max: 3 }),
+  timeoutMicros: fc.constantFrom(0, 0, 0, 300, 2000),
+  policy: fc.constantFrom(...POLICIES.keys()),
+  micros: fc.integer({ min: 0, max: 800 }),
+});
+
+Deno.test("replay() makes the decisions that were recorded, whatever happened", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 120 }), async (actions) => {
+      const log: LogEntry[] = [];
+      const { batching } = testModel("a");
+      await using sluice = await openVirtualEngine(
+        [
+          testModel("a", { weight: 2 }),
+          testModel("b", { batching: { ...batching, maxDelayMicros: 150 } }),
+          testModel("c", { batching: { ...batching, join: false } }),
+        ],
+        {
+          memoryBytes: 4000,
+          costs: new Map([
+            ["a", { byRows: [[1, 40], [8, 60]] }],
+            ["b", { byRows: [[1, 100], [8, 700]] }],
+            ["c", { byRows: [[1, 250]] }],
+          ]),
+          faults: { iteration: (_, index) => index % 7 === 5 ? "execution_failed" : undefined },
+        },
+        { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) },
+      );
+      const leaving: AbortController[] = [];
+      for (const { kind, model, rows, priority, timeoutMicros, policy, micros } of actions) {
+        if (kind === "send") {
+          const client = new AbortController();
+          leaving.push(client);
+          sluice.send(model, { rows, priority, timeoutMicros, signal: client.signal });
+        } else if (kind === "leave") leaving.pop()?.abort();
+        else if (kind === "policy") sluice.engine.setPolicy(policy);
+        else sluice.clock.advanceTo(sluice.clock.nowMicros() + micros);
+      }
+      sluice.clock.advanceTo(sluice.clock.nowMicros() + 1e6);
+      assert.deepEqual(replay(log, POLICIES), decisionsOf(log));
+    }),
+    { numRuns: 60, seed: 20 },
+  );
+});
+
+Deno.test("replay() shows where another policy would have decided otherwise", async () => {
+  const log: LogEntry[] = [];
+  await using sluice = await openVirtualEngine([testModel("a"), testModel("b")], {
+    costs: new Map([["a", { byRows: [[1, 100]] }], ["b", { byRows: [[1, 1000]] }]]),
+  }, { decisionLog: (entry) => log.push(entry) });
+  for (let i = 0; i < 20; i++) sluice.send(i < 10 ? "b" : "a", { priority: i < 10 ? 9 : 1 });
+  sluice.clock.advanceTo(1e6);
+  const urgentFirst = log.map((entry) =>
+    entry.event === "policy" ? { ...entry, name: "priority" } : entry
+  );
+  const [first] = replay(
+    urgentFirst.slice(0, urgentFirst.findIndex((e) => e.event === "finish")),
+    POLICIES,
+  );
+  assert.equal(first.event === "start" && first.model, "a/1");
+});
+
+Deno.test("replay() says where a log cannot be followed", () => {
+  const at = 0;
+  assert.throws(
+    () => replay([{ at, event: "expire" }], POLICIES),
+    /it names no engine and policy at its start/,
+  );
+  const start: LogEntry[] = [{ at, event: "engine", lanes: 1, laneDepth: 1, capacityBytes: 1 }];
+  assert.throws(
+    () => replay([...start, { at, event: "policy", name: "mine", seed: 1 }], POLICIES),
+    /policy 'mine', which is not given/,
+  );
+  const ready: LogEntry[] = [...start, { at, event: "policy", name: "fifo", seed: 1 }];
+  assert.throws(
+    () => replay([...ready, { at, event: "finish", iteration: 3, deviceMicros: 1 }], POLICIES),
+    /iteration 3 ends, but was not started/,
+  );
+  assert.throws(
+    () => replay([...ready, { at, event: "remove", model: "x/1" }], POLICIES),
+    /model 'x\/1' was not added before/,
+  );
+});
