@@ -77,7 +77,6 @@ export function unsplittable(
 /** The outputs of each request of a batch: views of the whole batch's outputs, split by rows. */
 export function* split(
   batch: readonly PendingRequest[],
-  rows: number,
   outputs: readonly Tensor[],
 ): Iterable<readonly [PendingRequest, readonly Tensor[]]> {
   if (batch.length === 1) {

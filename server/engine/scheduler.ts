@@ -9,7 +9,8 @@ import type { IterationResult } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Decision, Policy, QueueView, Snapshot } from "../../policies/policy.ts";
 import type { DecisionLog } from "./decision_log.ts";
-import { failureOf, Iteration, split, unsplittable } from "./iteration.ts";
+import { answer } from "./answer.ts";
+import { failureOf, Iteration, unsplittable } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
@@ -247,42 +248,9 @@ export class Scheduler {
     if (error !== undefined) this.#spare(iteration, error);
     // The device first: what comes next runs while these answers are written.
     if (!this.#inTurn && this.selfDriven) this.#turn();
-    if (error === undefined) this.#answer(iteration, result);
+    if (error === undefined) answer(iteration, result, this.clock);
     result.release();
     if (loaded.idle) this.onIdle?.(loaded);
-  }
-
-  #answer(iteration: Iteration, result: IterationResult): void {
-    const { loaded, batch, rows, lane, because } = iteration;
-    const counters = loaded.statistics;
-    const computeMicros = result.deviceMicros;
-    const answering = this.clock.nowMicros();
-    const inputMicros = Math.max(0, answering - iteration.startedMicros - computeMicros);
-    counters.lastInferenceMillis = Date.now();
-    for (const [pending, outputs] of split(batch, rows, result.outputs)) {
-      const queueMicros = iteration.startedMicros - pending.arrivedMicros;
-      pending.request.respond(outputs, {
-        queueMicros,
-        computeMicros,
-        batchRows: rows,
-        lane: lane.id,
-        because,
-      });
-      statistics.add(counters.success, answering - pending.arrivedMicros);
-      statistics.add(counters.queue, queueMicros);
-      statistics.add(counters.computeInput, inputMicros);
-      statistics.add(counters.computeInfer, computeMicros);
-      statistics.record(counters.requestMicros, answering - pending.arrivedMicros);
-      statistics.record(counters.queueMicros, queueMicros);
-      counters.inferenceCount += pending.rows;
-    }
-    const outputMicros = this.clock.nowMicros() - answering;
-    counters.computeOutput.count += batch.length;
-    counters.computeOutput.ns += outputMicros * 1000;
-    const bySize = statistics.batchStatistics(counters, rows);
-    statistics.add(bySize.computeInput, inputMicros);
-    statistics.add(bySize.computeInfer, computeMicros);
-    statistics.add(bySize.computeOutput, outputMicros);
   }
 
   /** One bad request spares its batchmates: after a failure each of a joined batch runs alone. */
