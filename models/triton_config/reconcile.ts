@@ -1,0 +1,156 @@
+/**
+ * Holds a configuration against the file that it configures, and fills it in as Triton does.
+ *
+ * @module
+ */
+import { SluiceError } from "../errors.ts";
+import type { ModelSignature } from "../model.ts";
+import type { Datatype, TensorSpec } from "../tensor.ts";
+import type { ModelConfig } from "./model_config.ts";
+import { MODEL_CONFIG } from "./model_config_schema.ts";
+import { withDefaults } from "./schema.ts";
+
+/** What a configuration lists of a tensor. */
+type Listed = NonNullable<ModelConfig["input"] | ModelConfig["output"]>[number];
+
+type Refuse = (fault: string) => SluiceError;
+
+/**
+ * The file's signature as the configuration narrows it: free dimensions that it fixes are fixed,
+ * outputs that it does not list are left out. Order and batch dimension stay the file's.
+ *
+ * @param where How errors call the configuration.
+ * @throws {SluiceError} `invalid_argument` where the two contradict one another.
+ */
+export function reconcile(
+  config: ModelConfig,
+  signature: ModelSignature,
+  where: string,
+): ModelSignature {
+  const refuse: Refuse = (fault) => new SluiceError("invalid_argument", `${where}: ${fault}`);
+  const maxBatch = config.max_batch_size ?? 0;
+  if (maxBatch < 0) throw refuse(`"max_batch_size" is ${maxBatch}; expected 0 or more`);
+  const batched = maxBatch > 0;
+  const inputs = narrow("input", config.input, signature.inputs, batched, refuse);
+  const outputs = narrow("output", config.output, signature.outputs, batched, refuse);
+  for (const { name, optional } of signature.inputs) {
+    if (inputs.has(name) || optional) continue;
+    throw refuse(`"input" does not list ${JSON.stringify(name)}, which the model needs`);
+  }
+  return {
+    ...signature,
+    inputs: signature.inputs.map((spec) => inputs.get(spec.name) ?? spec),
+    outputs: signature.outputs.flatMap((spec) => outputs.get(spec.name) ?? []),
+  };
+}
+
+function narrow(
+  side: "input" | "output",
+  listed: readonly Listed[] | undefined,
+  specs: readonly TensorSpec[],
+  batched: boolean,
+  refuse: Refuse,
+): Map<string, TensorSpec> {
+  const byName = new Map(specs.map((spec) => [spec.name, spec]));
+  if (batched) { for (const spec of specs) checkLeadsWithBatch(side, spec, refuse); }
+  if (listed === undefined || listed.length === 0) return byName;
+  const result = new Map<string, TensorSpec>();
+  for (const tensor of listed) {
+    const name = tensor.name ?? "";
+    const spec = byName.get(name);
+    if (spec === undefined) {
+      const known = [...byName.keys()].map((known) => JSON.stringify(known)).join(", ");
+      throw refuse(`"${side}" lists ${JSON.stringify(name)}; the model has ${known || "none"}`);
+    }
+    if (result.has(name)) throw refuse(`"${side}" lists ${JSON.stringify(name)} twice`);
+    result.set(name, narrowed(side, tensor, spec, batched, refuse));
+  }
+  return result;
+}
+
+function checkLeadsWithBatch(side: string, { name, shape, unranked }: TensorSpec, refuse: Refuse) {
+  if (unranked || shape[0] === -1) return;
+  throw refuse(
+    `"max_batch_size" is above 0, so every tensor must lead with a free batch dimension; ` +
+      `${side} ${JSON.stringify(name)} has shape [${shape}]. Set it to 0`,
+  );
+}
+
+function narrowed(
+  side: string,
+  listed: Listed,
+  spec: TensorSpec,
+  batched: boolean,
+  refuse: Refuse,
+): TensorSpec {
+  const what = `${side} ${JSON.stringify(spec.name)}`;
+  const given = listed.data_type ?? "TYPE_INVALID";
+  if (given !== "TYPE_INVALID" && given !== tritonType(spec.datatype)) {
+    throw refuse(`${what} has data_type ${given}; the model has ${tritonType(spec.datatype)}`);
+  }
+  // What the model itself sees. The shape that clients would send under a reshape is not offered.
+  const dims = listed.reshape === undefined ? listed.dims : listed.reshape.shape ?? [];
+  if (dims === undefined || dims.length === 0) return spec;
+  for (const dim of dims) {
+    if (dim !== -1 && dim < 1) {
+      throw refuse(`${what} has dims [${dims}]; expected 1 or more, or -1`);
+    }
+  }
+  const shape = batched ? [-1, ...dims] : dims;
+  if (spec.unranked) return { name: spec.name, datatype: spec.datatype, shape };
+  const fits = shape.length === spec.shape.length &&
+    shape.every((dim, axis) => spec.shape[axis] === -1 || spec.shape[axis] === dim);
+  if (!fits) {
+    const own = batched ? spec.shape.slice(1) : spec.shape;
+    throw refuse(
+      `${what} has dims [${dims}]; the model has [${own}]` + (batched ? " after the batch" : ""),
+    );
+  }
+  return { ...spec, shape };
+}
+
+/** Triton's name of a datatype. */
+export function tritonType(datatype: Datatype): `TYPE_${string}` {
+  return datatype === "BYTES" ? "TYPE_STRING" : `TYPE_${datatype}`;
+}
+
+/**
+ * A configuration with everything that Triton fills in itself, every field at its default.
+ *
+ * @param signature What {@linkcode reconcile} gave.
+ */
+export function completeConfig(
+  config: ModelConfig,
+  name: string,
+  fileName: string,
+  signature: ModelSignature,
+): Record<string, unknown> {
+  const maxBatch = config.max_batch_size ?? 0;
+  const listed = (side: readonly Listed[] | undefined, specs: readonly TensorSpec[]) =>
+    specs.map((spec) => {
+      const own = side?.find((tensor) => tensor.name === spec.name);
+      const dims = maxBatch > 0 ? spec.shape.slice(1) : spec.shape;
+      const optional = spec.optional === true ? { optional: true } : {};
+      return { dims, ...optional, ...own, name: spec.name, data_type: tritonType(spec.datatype) };
+    });
+  return withDefaults(MODEL_CONFIG, {
+    ...config,
+    name,
+    platform: "onnxruntime_onnx",
+    backend: "onnxruntime",
+    version_policy: config.version_policy ?? { latest: { num_versions: 1 } },
+    max_batch_size: maxBatch,
+    input: listed(config.input, signature.inputs),
+    output: listed(config.output, signature.outputs),
+    optimization: {
+      input_pinned_memory: { enable: true },
+      output_pinned_memory: { enable: true },
+      ...config.optimization,
+    },
+    ...(config.dynamic_batching === undefined ? {} : {
+      dynamic_batching: { preferred_batch_size: [maxBatch], ...config.dynamic_batching },
+    }),
+    instance_group: config.instance_group ?? [{ name, kind: "KIND_CPU", count: 1 }],
+    default_model_filename: fileName,
+  });
+}
