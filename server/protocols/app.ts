@@ -1,0 +1,79 @@
+/**
+ * The gateway's HTTP front end as one function: a request in, a response out.
+ *
+ * @module
+ */
+import type { Engine } from "../engine/api.ts";
+import { adminGuard } from "./admin.ts";
+import { CodecPool } from "./open_inference/codec_pool.ts";
+import { infer } from "./open_inference/infer.ts";
+import { inferTarget, openInferenceRoutes, type RoutesOptions } from "./open_inference/routes.ts";
+import { docsRoutes } from "./docs.ts";
+import { metricsRoute } from "./metrics.ts";
+import { policyRoutes } from "./policy_routes.ts";
+import { createRouter, rawPath, type Route } from "./router.ts";
+import { errorResponder } from "./status.ts";
+
+/** What the front end serves and how. */
+export interface AppOptions {
+  readonly engine: Engine;
+  /** Key for the routes that change anything; without one only loopback may call them. */
+  readonly adminKey?: string;
+  /** Largest request body in bytes, as sent and unfolded. */
+  readonly maxBodyBytes: number;
+  /** Answer a full queue and a passed deadline with Triton's status codes. */
+  readonly tritonStatusCodes: boolean;
+  /** One broken model makes the server unready. */
+  readonly strictReadiness: boolean;
+  /** JSON bodies from this size on are parsed in a Worker; 128 KiB when absent. */
+  readonly jsonOffLoopBytes?: number;
+  /** What `GET /v2` gives as the server's version. */
+  readonly version?: string;
+}
+
+/** The front end. Disposing it ends its Workers. */
+export interface App extends AsyncDisposable {
+  /** Answers one request; give it to `Deno.serve`. Never throws or rejects. */
+  (request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
+}
+
+/** Below this a Worker costs more time than it frees on the event loop. */
+const JSON_OFF_LOOP_BYTES = 128 * 1024;
+const CODEC_WORKERS = 2;
+
+/** Every route of the gateway. */
+export function appRoutes(options: RoutesOptions): readonly Route[] {
+  return [
+    ...openInferenceRoutes(options),
+    ...policyRoutes(options),
+    metricsRoute(options.engine),
+    ...docsRoutes(options.version),
+  ];
+}
+
+/** Makes the front end of an engine. Starts nothing. */
+export function createApp(options: AppOptions): App {
+  const codecs = new CodecPool(CODEC_WORKERS);
+  const errorResponse = errorResponder(options.tritonStatusCodes);
+  const shared = {
+    engine: options.engine,
+    errorResponse,
+    maxBodyBytes: options.maxBodyBytes,
+    jsonOffLoopBytes: options.jsonOffLoopBytes ?? JSON_OFF_LOOP_BYTES,
+    codecs,
+    guard: adminGuard(options.adminKey),
+    strictReadiness: options.strictReadiness,
+    version: options.version ?? "0.1.0",
+  };
+  const route = createRouter(appRoutes(shared), errorResponse);
+  const app = (request: Request, info: Deno.ServeHandlerInfo) => {
+    if (request.method === "POST") {
+      const target = inferTarget(rawPath(request.url));
+      if (target !== undefined) return infer(request, target, shared);
+    }
+    return route(request, info);
+  };
+  return Object.assign(app, {
+    [Symbol.asyncDispose]: () => codecs[Symbol.asyncDispose](),
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * Reading a request's body with a bound: refused from its declared length before a byte is read,
+ * and while reading where it declares none.
+ *
+ * @module
+ */
+import { SluiceError } from "../../models/errors.ts";
+
+/**
+ * The whole body.
+ *
+ * @throws {SluiceError} `too_large` beyond `maxBytes`; `cancelled` when the client left half way.
+ */
+export function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const declared = request.headers.get("content-length");
+  if (declared === null) return readUndeclared(request, maxBytes);
+  if (Number(declared) > maxBytes) throw tooLarge(`${declared} bytes`, maxBytes);
+  return request.bytes();
+}
+
+async function readUndeclared(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (request.body === null) return new Uint8Array(0);
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let total = 0;
+  for await (const chunk of request.body) {
+    total += chunk.byteLength;
+    if (total > maxBytes) throw tooLarge("longer", maxBytes);
+    chunks.push(chunk);
+  }
+  return chunks.length === 1 ? chunks[0] : concatenate(chunks, total);
+}
+
+/** Joins pieces whose lengths add up to `total`. */
+export function concatenate(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  total: number,
+): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(total);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.byteLength;
+  }
+  return whole;
+}
+
+function tooLarge(given: string, maxBytes: number): SluiceError {
+  return new SluiceError(
+    "too_large",
+    `The request body is ${given}, expected at most ${maxBytes} bytes`,
+  );
+}

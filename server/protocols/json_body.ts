@@ -1,0 +1,39 @@
+/**
+ * The JSON bodies of the routes beside inference: small objects.
+ *
+ * @module
+ */
+import { SluiceError } from "../../models/errors.ts";
+import { readBody } from "./body.ts";
+import { decompress } from "./compression.ts";
+import { describe } from "./describe.ts";
+
+/** The fields of a JSON object. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Reads a JSON object; an empty body is an empty object.
+ *
+ * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes`.
+ */
+export async function readFields(request: Request, maxBytes: number): Promise<Fields> {
+  const coding = request.headers.get("content-encoding") ?? "identity";
+  const body = await decompress(coding, await readBody(request, maxBytes), maxBytes);
+  if (body.byteLength === 0) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(body));
+  } catch (fault) {
+    throw invalid(`The request is not valid JSON: ${(fault as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalid(`The request is ${describe(value)}, expected an object`);
+  }
+  return value as Fields;
+}
+
+function invalid(message: string): SluiceError {
+  return new SluiceError("invalid_argument", message);
+}

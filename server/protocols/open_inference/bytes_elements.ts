@@ -1,0 +1,49 @@
+/**
+ * BYTES tensors in the protocol's binary form: every element is a 32-bit little-endian length
+ * followed by that many bytes. Elements may hold anything, NUL and invalid UTF-8 included.
+ *
+ * @module
+ */
+import { concatenate } from "../body.ts";
+
+/** Frames elements. */
+export function frameElements(
+  elements: readonly Uint8Array<ArrayBuffer>[],
+): Uint8Array<ArrayBuffer> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let total = 0;
+  for (const element of elements) {
+    const length = new Uint8Array(4);
+    new DataView(length.buffer).setUint32(0, element.byteLength, true);
+    pieces.push(length, element);
+    total += 4 + element.byteLength;
+  }
+  return concatenate(pieces, total);
+}
+
+/** The elements as views, or undefined when the lengths do not add up to the data. */
+export function unframeElements(
+  data: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer>[] | undefined {
+  const lengths = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const elements: Uint8Array<ArrayBuffer>[] = [];
+  let at = 0;
+  while (at + 4 <= data.byteLength) {
+    const end = at + 4 + lengths.getUint32(at, true);
+    if (end > data.byteLength) return undefined;
+    elements.push(data.subarray(at + 4, end));
+    at = end;
+  }
+  return at === data.byteLength ? elements : undefined;
+}
+
+/** How many elements the data holds, or undefined when the lengths do not add up to it. */
+export function countElements(data: Uint8Array<ArrayBuffer>): number | undefined {
+  const lengths = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  let at = 0, count = 0;
+  while (at + 4 <= data.byteLength) {
+    at += 4 + lengths.getUint32(at, true);
+    count++;
+  }
+  return at === data.byteLength ? count : undefined;
+}

@@ -1,0 +1,123 @@
+/**
+ * Triton's classification extension: the largest values of an output as BYTES
+ * `"value:index[:label]"`, sorted descending.
+ *
+ * @module
+ */
+import { SluiceError } from "../../../models/errors.ts";
+import type { Model } from "../../../models/model.ts";
+import { type Datatype, DATATYPE_BYTES, type Tensor } from "../../../models/tensor.ts";
+import { frameElements } from "./bytes_elements.ts";
+
+/**
+ * Refuses what has no numeric order.
+ *
+ * @throws {SluiceError} `invalid_argument`.
+ */
+export function checkClassification(name: string, datatype: Datatype): void {
+  if (READ[datatype] !== undefined) return;
+  throw new SluiceError(
+    "invalid_argument",
+    `Output '${name}' has datatype ${datatype}, which cannot be classified; ` +
+      `expected one of ${Object.keys(READ).join(", ")}`,
+  );
+}
+
+/**
+ * The `classes` largest values of every row.
+ *
+ * @param index Place of the output in the model's signature: its leading dimension counts rows where
+ *   the model leaves it free.
+ * @returns BYTES of shape `[rows, min(classes, values)]`, or without rows where there are none.
+ */
+export function classify(model: Model, index: number, tensor: Tensor, classes: number): Tensor {
+  const spec = model.signature.outputs[index];
+  const labels = model.labels.get(tensor.name);
+  const byRow = tensor.shape.length > 0 &&
+    (model.maxBatchSize > 0 || (spec.shape.length > 1 && spec.shape[0] === -1));
+  const read = READ[tensor.datatype];
+  if (read === undefined) throw new TypeError(`${tensor.datatype} has no numeric order`);
+  const values = read(tensor.data);
+  const rows = byRow ? tensor.shape[0] : 1;
+  const width = rows === 0 ? 0 : values.length / rows;
+  const taken = Math.min(classes, width);
+  const elements: Uint8Array<ArrayBuffer>[] = [];
+  for (let row = 0; row < rows; row++) {
+    const order = Array.from({ length: width }, (_, i) => i);
+    const at = (i: number) => values[row * width + i];
+    order.sort((a, b) => descending(at(a), at(b)));
+    for (const i of order.slice(0, taken)) {
+      const value = at(i);
+      const label = labels?.[i];
+      const text = typeof value === "number" ? fixed(value) : String(value);
+      elements.push(encoder.encode(label === undefined ? `${text}:${i}` : `${text}:${i}:${label}`));
+    }
+  }
+  return {
+    name: tensor.name,
+    datatype: "BYTES",
+    shape: byRow ? [rows, taken] : [taken],
+    data: frameElements(elements),
+  };
+}
+
+type Values = ArrayLike<number | bigint>;
+
+const encoder = new TextEncoder();
+
+/** Largest first; NaN, which has no order, last. */
+function descending(a: number | bigint, b: number | bigint): number {
+  if (a > b) return -1;
+  if (a < b) return 1;
+  return Number(a !== a) - Number(b !== b);
+}
+
+/** C's `%f`. */
+function fixed(value: number): string {
+  if (value !== value) return "nan";
+  if (value === Infinity || value === -Infinity) return value > 0 ? "inf" : "-inf";
+  if (Math.abs(value) < 1e21) return (Object.is(value, -0) ? "-" : "") + value.toFixed(6);
+  return `${BigInt(value)}.000000`;
+}
+
+function read<T extends Values>(
+  datatype: Datatype,
+  view: (buffer: ArrayBuffer, offset: number, length: number) => T,
+): (data: Uint8Array<ArrayBuffer>) => T {
+  const size = DATATYPE_BYTES[datatype];
+  return (data) => {
+    const { buffer, byteOffset, byteLength } = data.byteOffset % size === 0 ? data : data.slice();
+    return view(buffer, byteOffset, byteLength / size);
+  };
+}
+
+/** Whole numbers, which C prints without a point: told from floats by being bigints. */
+function whole(
+  datatype: Datatype,
+  view: (buffer: ArrayBuffer, offset: number, length: number) => Iterable<number>,
+): (data: Uint8Array<ArrayBuffer>) => Values {
+  const numbers = read(datatype, (b, o, n) => Array.from(view(b, o, n), BigInt));
+  return numbers;
+}
+
+/** BF16 is the upper half of an FP32. */
+function widenBf16(halves: Uint16Array): Float32Array {
+  const bits = new Uint32Array(halves.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = halves[i] << 16;
+  return new Float32Array(bits.buffer);
+}
+
+const READ: { readonly [datatype in Datatype]?: (data: Uint8Array<ArrayBuffer>) => Values } = {
+  UINT8: whole("UINT8", (b, o, n) => new Uint8Array(b, o, n)),
+  UINT16: whole("UINT16", (b, o, n) => new Uint16Array(b, o, n)),
+  UINT32: whole("UINT32", (b, o, n) => new Uint32Array(b, o, n)),
+  UINT64: read("UINT64", (b, o, n) => new BigUint64Array(b, o, n)),
+  INT8: whole("INT8", (b, o, n) => new Int8Array(b, o, n)),
+  INT16: whole("INT16", (b, o, n) => new Int16Array(b, o, n)),
+  INT32: whole("INT32", (b, o, n) => new Int32Array(b, o, n)),
+  INT64: read("INT64", (b, o, n) => new BigInt64Array(b, o, n)),
+  FP16: read("FP16", (b, o, n) => new Float16Array(b, o, n)),
+  BF16: read("BF16", (b, o, n) => widenBf16(new Uint16Array(b, o, n))),
+  FP32: read("FP32", (b, o, n) => new Float32Array(b, o, n)),
+  FP64: read("FP64", (b, o, n) => new Float64Array(b, o, n)),
+};

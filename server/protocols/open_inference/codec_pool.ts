@@ -1,0 +1,119 @@
+/**
+ * Large JSON, parsed and written off the event loop: a small fixed set of Workers, started when
+ * first needed. Buffers are transferred, not copied.
+ *
+ * @module
+ */
+import { Worker } from "node:worker_threads";
+import { type ErrorCode, SluiceError } from "../../../models/errors.ts";
+import type { DecodedRequest } from "./request.ts";
+import type { EncodedOutput, ResponseBody } from "./response.ts";
+
+/** What a Worker is asked. */
+export type CodecJob =
+  | { readonly kind: "decode"; readonly body: Uint8Array<ArrayBuffer>; readonly jsonBytes: number }
+  | { readonly kind: "encode"; readonly head: string; readonly outputs: readonly EncodedOutput[] };
+
+/** What it answers. */
+export type CodecAnswer =
+  | { readonly kind: "decoded"; readonly request: DecodedRequest }
+  | { readonly kind: "encoded"; readonly response: ResponseBody }
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
+
+interface Pending {
+  readonly job: CodecJob;
+  readonly transfer: ArrayBuffer[];
+  readonly settle: (answer: CodecAnswer) => void;
+}
+
+/** The Workers. One that dies fails its job and is replaced by the next. */
+export class CodecPool implements AsyncDisposable {
+  readonly #size: number;
+  readonly #idle: Worker[] = [];
+  readonly #busy = new Map<Worker, Pending>();
+  readonly #waiting: Pending[] = [];
+
+  /** @param size How many Workers at most. */
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  /** `decodeRequest` elsewhere. Takes the body away from the caller. */
+  async decode(body: Uint8Array<ArrayBuffer>, jsonBytes: number): Promise<DecodedRequest> {
+    // A buffer that holds more than this body may be somebody else's, too.
+    const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
+    const answer = await this.#ask({ kind: "decode", body: own, jsonBytes }, [own.buffer]);
+    if (answer.kind === "decoded") return answer.request;
+    throw unexpected(answer);
+  }
+
+  /** `encodeResponse` elsewhere. Copies the outputs before it returns. */
+  async encode(head: string, outputs: readonly EncodedOutput[]): Promise<ResponseBody> {
+    const transfer: ArrayBuffer[] = [];
+    const copies = outputs.map(({ tensor, binary }) => {
+      const data = tensor.data.slice();
+      transfer.push(data.buffer);
+      return { tensor: { ...tensor, data }, binary };
+    });
+    const answer = await this.#ask({ kind: "encode", head, outputs: copies }, transfer);
+    if (answer.kind === "encoded") return answer.response;
+    throw unexpected(answer);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const workers = [...this.#idle, ...this.#busy.keys()];
+    this.#idle.length = 0;
+    for (const pending of [...this.#waiting.splice(0), ...this.#busy.values()]) {
+      pending.settle({ kind: "failed", code: "shutting_down", message: "The server is stopping" });
+    }
+    this.#busy.clear();
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+
+  #ask(job: CodecJob, transfer: ArrayBuffer[]): Promise<CodecAnswer> {
+    return new Promise((settle) => {
+      this.#waiting.push({ job, transfer, settle });
+      this.#assign();
+    });
+  }
+
+  #assign(): void {
+    while (this.#waiting.length > 0) {
+      const worker = this.#idle.pop() ?? (this.#busy.size < this.#size ? this.#start() : undefined);
+      if (worker === undefined) return;
+      const pending = this.#waiting.shift()!;
+      this.#busy.set(worker, pending);
+      // A Worker with nothing to do must not keep the process alive.
+      worker.ref();
+      worker.postMessage(pending.job, pending.transfer);
+    }
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./codec_worker.ts", import.meta.url));
+    worker.on("message", (answer: CodecAnswer) => this.#finish(worker, answer, true));
+    worker.on(
+      "error",
+      (fault: Error) =>
+        this.#finish(worker, { kind: "failed", code: "internal", message: fault.message }, false),
+    );
+    return worker;
+  }
+
+  #finish(worker: Worker, answer: CodecAnswer, alive: boolean): void {
+    const pending = this.#busy.get(worker);
+    this.#busy.delete(worker);
+    if (alive && pending !== undefined) {
+      worker.unref();
+      this.#idle.push(worker);
+    }
+    pending?.settle(answer);
+    this.#assign();
+  }
+}
+
+function unexpected(answer: CodecAnswer): SluiceError {
+  return answer.kind === "failed"
+    ? new SluiceError(answer.code, answer.message)
+    : new SluiceError("internal", `A codec Worker answered '${answer.kind}'`);
+}

@@ -1,0 +1,34 @@
+/**
+ * The Worker behind {@linkcode CodecPool}. Needs no permission.
+ *
+ * @module
+ */
+import { parentPort } from "node:worker_threads";
+import { toSluiceError } from "../../../models/errors.ts";
+import type { CodecAnswer, CodecJob } from "./codec_pool.ts";
+import { decodeRequest } from "./request.ts";
+import { encodeResponse } from "./response.ts";
+
+parentPort?.on("message", (job: CodecJob) => {
+  const transfer = new Set<ArrayBuffer>();
+  parentPort?.postMessage(answer(job, transfer), [...transfer]);
+});
+
+function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
+  try {
+    if (job.kind === "decode") {
+      const request = decodeRequest(job.body, job.jsonBytes);
+      for (const { data } of request.inputs) transfer.add(data.buffer);
+      return { kind: "decoded", request };
+    }
+    const response = encodeResponse(job.head, job.outputs);
+    const body = typeof response.body === "string"
+      ? new TextEncoder().encode(response.body)
+      : response.body;
+    transfer.add(body.buffer);
+    return { kind: "encoded", response: { ...response, body } };
+  } catch (fault) {
+    const { code, message } = toSluiceError(fault);
+    return { kind: "failed", code, message };
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * `POST /v2/models/{model}[/versions/{version}]/infer`: the hot path. Two awaits: the body, and the
+ * answer.
+ *
+ * @module
+ */
+import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
+import { SluiceError, toSluiceError } from "../../../models/errors.ts";
+import { elementCount, type Tensor } from "../../../models/tensor.ts";
+import { readBody } from "../body.ts";
+import { acceptedCoding, compress, type ContentCoding, decompress } from "../compression.ts";
+import type { ErrorResponder } from "../status.ts";
+import { classify } from "./classification.ts";
+import type { CodecPool } from "./codec_pool.ts";
+import { chooseOutputs, type OutputChoice } from "./output_choice.ts";
+import { decodeRaw } from "./raw_request.ts";
+import { type DecodedRequest, decodeRequest } from "./request.ts";
+import { type EncodedOutput, encodeResponse, type ResponseBody } from "./response.ts";
+
+/** What the inference route needs. */
+export interface InferOptions {
+  readonly engine: Engine;
+  readonly errorResponse: ErrorResponder;
+  /** Largest body, as sent and unfolded. */
+  readonly maxBodyBytes: number;
+  /** JSON from this size on is parsed in a Worker. */
+  readonly jsonOffLoopBytes: number;
+  readonly codecs: CodecPool;
+}
+
+/** A model and perhaps a version, from a path. */
+export interface Target {
+  readonly name: string;
+  readonly version: string | undefined;
+}
+
+/** JSON outputs of this many elements, all together, are written in a Worker. */
+const JSON_OFF_LOOP_ELEMENTS = 50_000;
+
+/** Answers one inference request. Never rejects. */
+export async function infer(
+  request: Request,
+  target: Target,
+  options: InferOptions,
+): Promise<Response> {
+  try {
+    // Asked before the body is read, so that an unknown model costs nothing; and again after it,
+    // because a model may have been reloaded while a slow body came in.
+    options.engine.find(target.name, target.version);
+    const { headers } = request;
+    let body = await readBody(request, options.maxBodyBytes);
+    const coding = headers.get("content-encoding");
+    if (coding !== null) body = await decompress(coding, body, options.maxBodyBytes);
+    const declared = headers.get("inference-header-content-length");
+    const jsonBytes = declared === null ? body.byteLength : jsonLength(declared, body.byteLength);
+
+    const served = options.engine.find(target.name, target.version);
+    const decoded = declared !== null && jsonBytes === 0
+      ? decodeRaw(served.model, body)
+      : jsonBytes < options.jsonOffLoopBytes
+      ? decodeRequest(body, jsonBytes)
+      : await options.codecs.decode(body, jsonBytes);
+    const choice = chooseOutputs(served.model, decoded);
+    return await new Promise((resolve) =>
+      options.engine.submit(new Call(request, served, decoded, choice, options, resolve))
+    );
+  } catch (fault) {
+    return options.errorResponse(toSluiceError(fault));
+  }
+}
+
+function jsonLength(declared: string, bodyBytes: number): number {
+  const length = /^\d+$/.test(declared) ? Number(declared) : NaN;
+  if (length <= bodyBytes) return length;
+  throw new SluiceError(
+    "invalid_argument",
+    `Inference-Header-Content-Length is '${declared}', ` +
+      `expected the number of bytes of JSON in a body of ${bodyBytes}`,
+  );
+}
+
+/** A request on its way through the engine, and the promise of its response. */
+class Call implements InferenceRequest {
+  readonly id: string;
+  readonly inputs: readonly Tensor[];
+  readonly priority: number;
+  readonly timeoutMicros: number;
+  readonly #http: Request;
+  readonly #choice: OutputChoice;
+  readonly #options: InferOptions;
+  readonly #resolve: (response: Response | Promise<Response>) => void;
+
+  constructor(
+    http: Request,
+    readonly served: ServedModel,
+    decoded: DecodedRequest,
+    choice: OutputChoice,
+    options: InferOptions,
+    resolve: (response: Response | Promise<Response>) => void,
+  ) {
+    this.id = decoded.id;
+    this.inputs = decoded.inputs;
+    this.priority = decoded.priority;
+    this.timeoutMicros = decoded.timeoutMicros;
+    this.#http = http;
+    this.#choice = choice;
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  get signal(): AbortSignal {
+    return this.#http.signal;
+  }
+
+  respond(outputs: readonly Tensor[], timing: Timing): void {
+    try {
+      const chosen = pick(this.served, this.#choice, outputs);
+      const head = responseHead(this.served, this.id);
+      const serverTiming = formatTiming(timing);
+      const accepted = this.#http.headers.get("accept-encoding");
+      const coding = accepted === null ? undefined : acceptedCoding(accepted);
+      if (isLarge(chosen)) {
+        this.#resolve(this.#respondLater(head, chosen, serverTiming, coding));
+        return;
+      }
+      const encoded = encodeResponse(head, chosen);
+      this.#resolve(
+        coding === undefined
+          ? inferenceResponse(encoded, serverTiming)
+          : compressedResponse(encoded, serverTiming, coding),
+      );
+    } catch (fault) {
+      this.fail(toSluiceError(fault));
+    }
+  }
+
+  fail(error: SluiceError): void {
+    this.#resolve(this.#options.errorResponse(error));
+  }
+
+  async #respondLater(
+    head: string,
+    outputs: readonly EncodedOutput[],
+    serverTiming: string,
+    coding: ContentCoding | undefined,
+  ): Promise<Response> {
+    try {
+      const encoded = await this.#options.codecs.encode(head, outputs);
+      return coding === undefined
+        ? inferenceResponse(encoded, serverTiming)
+        : await compressedResponse(encoded, serverTiming, coding);
+    } catch (fault) {
+      return this.#options.errorResponse(toSluiceError(fault));
+    }
+  }
+}
+
+function pick(
+  served: ServedModel,
+  choice: OutputChoice,
+  outputs: readonly Tensor[],
+): EncodedOutput[] {
+  const chosen: EncodedOutput[] = [];
+  for (let i = 0; i < outputs.length; i++) {
+    const tensor = outputs[i];
+    if (typeof choice === "boolean") {
+      chosen.push({ tensor, binary: choice });
+      continue;
+    }
+    const wanted = choice[i];
+    if (wanted === undefined) continue;
+    chosen.push({
+      tensor: wanted.classes > 0 ? classify(served.model, i, tensor, wanted.classes) : tensor,
+      binary: wanted.binary,
+    });
+  }
+  return chosen;
+}
+
+function isLarge(outputs: readonly EncodedOutput[]): boolean {
+  let elements = 0;
+  for (const { tensor, binary } of outputs) if (!binary) elements += elementCount(tensor.shape);
+  return elements >= JSON_OFF_LOOP_ELEMENTS;
+}
+
+/** Heads of responses without an id. */
+const heads = new WeakMap<ServedModel, string>();
+
+function responseHead(served: ServedModel, id: string): string {
+  let head = heads.get(served);
+  if (head === undefined) {
+    const { name, version } = served.model;
+    head = `{"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`;
+    heads.set(served, head);
+  }
+  return id === "" ? head : `{"id":${JSON.stringify(id)},` + head.slice(1);
+}
+
+function inferenceResponse({ body, jsonBytes }: ResponseBody, serverTiming: string): Response {
+  return new Response(
+    body,
+    jsonBytes === 0
+      ? { headers: { "content-type": "application/json", "server-timing": serverTiming } }
+      : {
+        headers: {
+          "content-type": "application/octet-stream",
+          "inference-header-content-length": String(jsonBytes),
+          "server-timing": serverTiming,
+        },
+      },
+  );
+}
+
+const encoder = new TextEncoder();
+
+async function compressedResponse(
+  { body, jsonBytes }: ResponseBody,
+  serverTiming: string,
+  coding: ContentCoding,
+): Promise<Response> {
+  const bytes = typeof body === "string" ? encoder.encode(body) : body;
+  const response = inferenceResponse(
+    { body: await compress(coding, bytes), jsonBytes },
+    serverTiming,
+  );
+  response.headers.set("content-encoding", coding);
+  return response;
+}
+
+/** `Server-Timing` of an answer; durations in milliseconds. */
+export function formatTiming(timing: Timing): string {
+  return "queue;dur=" + Math.round(timing.queueMicros) / 1000 +
+    ", compute;dur=" + Math.round(timing.computeMicros) / 1000 +
+    ', batch;desc="' + timing.batchRows +
+    '", lane;desc="' + timing.lane +
+    '", policy;desc="' + quotable(timing.because) + '"';
+}
+
+/** A reason as it can stand in a quoted string of a header: printable ASCII without `"` and `\`. */
+function quotable(reason: string): string {
+  return QUOTABLE.test(reason) ? reason : reason.replace(/[^ !#-[\]-~]/g, "?");
+}
+
+const QUOTABLE = /^[ !#-[\]-~]*$/;

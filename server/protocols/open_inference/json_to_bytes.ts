@@ -1,0 +1,199 @@
+/**
+ * The `data` of a JSON tensor as little-endian bytes. Nothing is allocated from a declared shape:
+ * the elements are counted first, and what does not fit its datatype is refused, never wrapped.
+ *
+ * @module
+ */
+import { SluiceError } from "../../../models/errors.ts";
+import { type Datatype, elementCount, type TensorShape } from "../../../models/tensor.ts";
+import { describe } from "../describe.ts";
+import { frameElements } from "./bytes_elements.ts";
+
+/** Deepest nesting of `data`; no tensor has so many dimensions. */
+const MAX_NESTING = 64;
+
+/** An element that its datatype cannot hold. */
+class BadElement {
+  constructor(readonly index: number, readonly value: unknown, readonly expected: string) {}
+}
+
+/** Elements of one datatype to bytes. `exact`: the text was read by the exact reader. */
+type Writer = (
+  values: readonly unknown[],
+  exact: boolean,
+) => Uint8Array<ArrayBuffer> | BadElement;
+
+/**
+ * Converts the data of an input.
+ *
+ * @param data Flat or nested in any way: only the number of elements counts.
+ * @param exact Whether infinities in it were written as such; without, they are numbers too large.
+ * @throws {SluiceError} `invalid_argument` naming the input, what was given and what was expected.
+ */
+export function jsonToBytes(
+  input: TensorShape,
+  data: unknown,
+  exact: boolean,
+): Uint8Array<ArrayBuffer> {
+  const { name, datatype, shape } = input;
+  const count = elementCount(shape);
+  if (!Array.isArray(data)) {
+    throw invalid(`Input '${name}' has ${describe(data)} as 'data', expected an array`);
+  }
+  const write = WRITERS[datatype];
+  if (write === undefined) {
+    throw invalid(
+      `Input '${name}' has datatype ${datatype}, which has no JSON form; ` +
+        "send it as binary data with the parameter 'binary_data_size'",
+    );
+  }
+  let values: readonly unknown[] = data;
+  if (data.length !== count || Array.isArray(data[0])) {
+    values = flatten(name, data);
+    if (values.length !== count) {
+      throw invalid(
+        `Input '${name}' has ${values.length} elements in 'data', ` +
+          `expected ${count} for shape [${shape}]`,
+      );
+    }
+  }
+  let result = write(values, exact);
+  if (result instanceof BadElement && Array.isArray(result.value)) {
+    const flat = flatten(name, data);
+    if (flat.length === count) result = write(flat, exact);
+  }
+  if (result instanceof BadElement) {
+    throw invalid(
+      `Input '${name}' has ${describe(result.value)} as element ${result.index} of 'data', ` +
+        `expected ${result.expected} for datatype ${datatype}`,
+    );
+  }
+  return result;
+}
+
+function flatten(name: string, data: readonly unknown[]): unknown[] {
+  const flat: unknown[] = [];
+  const stack: { readonly array: readonly unknown[]; next: number }[] = [{ array: data, next: 0 }];
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1];
+    if (top.next === top.array.length) {
+      stack.pop();
+      continue;
+    }
+    const value = top.array[top.next++];
+    if (!Array.isArray(value)) {
+      flat.push(value);
+      continue;
+    }
+    if (stack.length === MAX_NESTING) {
+      throw invalid(`Input '${name}' has 'data' nested deeper than ${MAX_NESTING} levels`);
+    }
+    stack.push({ array: value, next: 0 });
+  }
+  return flat;
+}
+
+function invalid(message: string): SluiceError {
+  return new SluiceError("invalid_argument", message);
+}
+
+function bytesOf(values: ArrayBufferView<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(values.buffer);
+}
+
+function fillFloats(
+  into: Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
+  values: readonly unknown[],
+  exact: boolean,
+): Uint8Array<ArrayBuffer> | BadElement {
+  for (let i = 0; i < into.length; i++) {
+    const value = values[i];
+    if (typeof value === "number") {
+      if (!exact && (value === Infinity || value === -Infinity)) {
+        return new BadElement(i, "a number beyond 1.8e308", "a finite number");
+      }
+      into[i] = value;
+    } else if (typeof value === "bigint") into[i] = Number(value);
+    else return new BadElement(i, value, "a number");
+  }
+  return bytesOf(into);
+}
+
+function integers(
+  create: (
+    length: number,
+  ) => Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array,
+  min: number,
+  max: number,
+): Writer {
+  return (values) => {
+    const into = create(values.length);
+    for (let i = 0; i < into.length; i++) {
+      const value = values[i];
+      if (typeof value !== "number" || !(value >= min && value <= max) || value % 1 !== 0) {
+        return new BadElement(i, value, `an integer from ${min} to ${max}`);
+      }
+      into[i] = value;
+    }
+    return new Uint8Array(into.buffer as ArrayBuffer);
+  };
+}
+
+function longIntegers(
+  create: (length: number) => BigInt64Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>,
+  min: bigint,
+  max: bigint,
+): Writer {
+  return (values) => {
+    const into = create(values.length);
+    for (let i = 0; i < into.length; i++) {
+      const value = values[i];
+      const integer = typeof value === "bigint"
+        ? value
+        : Number.isSafeInteger(value)
+        ? BigInt(value as number)
+        : undefined;
+      if (integer === undefined || integer < min || integer > max) {
+        return new BadElement(i, value, `an integer from ${min} to ${max}, written in digits`);
+      }
+      into[i] = integer;
+    }
+    return bytesOf(into);
+  };
+}
+
+const encoder = new TextEncoder();
+
+/** FP16 and BF16 are missing: the protocol gives them no JSON form. */
+const WRITERS: { readonly [datatype in Datatype]?: Writer } = {
+  BOOL: (values) => {
+    const into = new Uint8Array(values.length);
+    for (let i = 0; i < into.length; i++) {
+      const value = values[i];
+      if (typeof value !== "boolean") return new BadElement(i, value, "true or false");
+      into[i] = value ? 1 : 0;
+    }
+    return into;
+  },
+  UINT8: integers((n) => new Uint8Array(n), 0, 0xff),
+  UINT16: integers((n) => new Uint16Array(n), 0, 0xffff),
+  UINT32: integers((n) => new Uint32Array(n), 0, 0xffffffff),
+  UINT64: longIntegers((n) => new BigUint64Array(n), 0n, 2n ** 64n - 1n),
+  INT8: integers((n) => new Int8Array(n), -0x80, 0x7f),
+  INT16: integers((n) => new Int16Array(n), -0x8000, 0x7fff),
+  INT32: integers((n) => new Int32Array(n), -0x80000000, 0x7fffffff),
+  INT64: longIntegers((n) => new BigInt64Array(n), -(2n ** 63n), 2n ** 63n - 1n),
+  FP32: (values, exact) => fillFloats(new Float32Array(values.length), values, exact),
+  FP64: (values, exact) => fillFloats(new Float64Array(values.length), values, exact),
+  BYTES: (values) => {
+    const elements: Uint8Array<ArrayBuffer>[] = [];
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i];
+      if (typeof value !== "string" || !value.isWellFormed()) {
+        return new BadElement(i, value, "a string of Unicode text");
+      }
+      elements.push(encoder.encode(value));
+    }
+    return frameElements(elements);
+  },
+};

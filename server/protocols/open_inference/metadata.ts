@@ -1,0 +1,72 @@
+/**
+ * Server and model metadata of the Open Inference Protocol.
+ *
+ * @module
+ */
+import type { ServedModel } from "../../engine/api.ts";
+import type { Model } from "../../../models/model.ts";
+import type { TensorSpec } from "../../../models/tensor.ts";
+
+/** Extensions that work here, by Triton's names. Clients switch features on by them. */
+export const EXTENSIONS: readonly string[] = [
+  "classification",
+  "model_repository",
+  "model_repository(unload_dependents)",
+  "schedule_policy",
+  "model_configuration",
+  "binary_tensor_data",
+  "parameters",
+  "statistics",
+];
+
+/** `GET /v2`. */
+export interface ServerMetadata {
+  readonly name: string;
+  readonly version: string;
+  readonly extensions: readonly string[];
+}
+
+/** `GET /v2`. */
+export function serverMetadata(version: string): ServerMetadata {
+  return { name: "sluice", version, extensions: EXTENSIONS };
+}
+
+/** A tensor in a model's metadata; -1 is a free dimension. */
+export interface TensorMetadata {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+}
+
+/** `GET /v2/models/{model}`. */
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorMetadata[];
+  readonly outputs: readonly TensorMetadata[];
+}
+
+/** Triton's name for ONNX models, where a model's configuration gives none. */
+const PLATFORM = "onnxruntime_onnx";
+
+/**
+ * A model's metadata.
+ *
+ * @param versions What `versions` lists, ascending.
+ */
+export function modelMetadata(model: Model, versions: readonly ServedModel[]): ModelMetadata {
+  const { platform } = model.config;
+  const tensor = ({ name, datatype, shape, unranked }: TensorSpec) => ({
+    name,
+    datatype,
+    shape: unranked ? [-1] : model.maxBatchSize > 0 ? [-1, ...shape.slice(1)] : shape,
+  });
+  return {
+    name: model.name,
+    versions: versions.map(({ model }) => String(model.version)),
+    platform: typeof platform === "string" && platform !== "" ? platform : PLATFORM,
+    inputs: model.signature.inputs.map(tensor),
+    outputs: model.signature.outputs.map(tensor),
+  };
+}

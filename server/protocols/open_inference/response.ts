@@ -1,0 +1,58 @@
+/**
+ * An inference response's body: JSON, or JSON followed by binary tensors in one allocation. Pure, and
+ * free of models: it also runs in a Worker.
+ *
+ * @module
+ */
+import type { Tensor } from "../../../models/tensor.ts";
+import { bytesToJson } from "./bytes_to_json.ts";
+
+/** An output on its way out. */
+export interface EncodedOutput {
+  readonly tensor: Tensor;
+  readonly binary: boolean;
+}
+
+/** A body and how much of it is JSON. */
+export interface ResponseBody {
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  /** Length of the leading JSON where binary tensors follow; 0 where none do. */
+  readonly jsonBytes: number;
+}
+
+const encoder = new TextEncoder();
+
+/**
+ * Writes a response.
+ *
+ * @param head What stands before the outputs: `{"model_name":...,"outputs":[`.
+ * @throws {SluiceError} `invalid_argument` for values that JSON cannot carry.
+ */
+export function encodeResponse(head: string, outputs: readonly EncodedOutput[]): ResponseBody {
+  let json = head;
+  let blobBytes = 0;
+  for (let i = 0; i < outputs.length; i++) {
+    const { tensor, binary } = outputs[i];
+    if (i > 0) json += ",";
+    json += '{"name":' + JSON.stringify(tensor.name) + ',"datatype":"' + tensor.datatype +
+      '","shape":[' + tensor.shape.join(",");
+    if (binary) {
+      blobBytes += tensor.data.byteLength;
+      json += '],"parameters":{"binary_data_size":' + tensor.data.byteLength + "}}";
+    } else {
+      json += '],"data":' + bytesToJson(tensor) + "}";
+    }
+  }
+  json += "]}";
+  if (blobBytes === 0) return { body: json, jsonBytes: 0 };
+
+  const bound = new Uint8Array(json.length * 3 + blobBytes);
+  const jsonBytes = encoder.encodeInto(json, bound).written;
+  let at = jsonBytes;
+  for (const { tensor, binary } of outputs) {
+    if (!binary) continue;
+    bound.set(tensor.data, at);
+    at += tensor.data.byteLength;
+  }
+  return { body: bound.subarray(0, at), jsonBytes };
+}

@@ -1,0 +1,65 @@
+/**
+ * Triton's statistics extension.
+ *
+ * @module
+ */
+import type { Duration, ServedModel } from "../../engine/api.ts";
+
+/** Statistics of one model version as `/stats` shows them. */
+export interface StatisticsRow {
+  readonly name: string;
+  readonly version: string;
+  readonly last_inference: number;
+  readonly inference_count: number;
+  readonly execution_count: number;
+  readonly inference_stats: Readonly<Record<string, Duration>>;
+  readonly response_stats: Readonly<Record<string, never>>;
+  readonly batch_stats: readonly (Readonly<Record<string, Duration | number>>)[];
+  readonly memory_usage: readonly { type: string; id: number; byte_size: number }[];
+}
+
+/** What `GET .../stats` answers. */
+export interface StatisticsReport {
+  readonly model_stats: readonly StatisticsRow[];
+}
+
+/** Statistics of these model versions. There is no response cache, so its counts stay 0. */
+export function statisticsReport(served: readonly ServedModel[]): StatisticsReport {
+  return { model_stats: served.map(row) };
+}
+
+function row({ model, statistics, persistentBytes, ephemeralBytes }: ServedModel): StatisticsRow {
+  return {
+    name: model.name,
+    version: String(model.version),
+    last_inference: statistics.lastInferenceMillis,
+    inference_count: statistics.inferenceCount,
+    execution_count: statistics.executionCount,
+    inference_stats: {
+      success: duration(statistics.success),
+      fail: duration(statistics.fail),
+      queue: duration(statistics.queue),
+      compute_input: duration(statistics.computeInput),
+      compute_infer: duration(statistics.computeInfer),
+      compute_output: duration(statistics.computeOutput),
+      cache_hit: { count: 0, ns: 0 },
+      cache_miss: { count: 0, ns: 0 },
+    },
+    response_stats: {},
+    batch_stats: [...statistics.batches].sort(([a], [b]) => a - b).map(([size, batch]) => ({
+      batch_size: size,
+      compute_input: duration(batch.computeInput),
+      compute_infer: duration(batch.computeInfer),
+      compute_output: duration(batch.computeOutput),
+    })),
+    memory_usage: [
+      { type: "persistent", id: 0, byte_size: persistentBytes },
+      { type: "ephemeral", id: 0, byte_size: ephemeralBytes },
+    ],
+  };
+}
+
+/** Whole nanoseconds, which clients read into integers. */
+function duration({ count, ns }: Duration): Duration {
+  return { count, ns: Math.round(ns) };
+}

@@ -1,0 +1,62 @@
+/**
+ * Routes by raw path: what a client percent-encodes is compared as it stands, so no escape reaches a
+ * model name. Wrong methods are 405 with `Allow`, HEAD included, as in Triton.
+ *
+ * @module
+ */
+import { Hono } from "hono";
+import { type SluiceError, toSluiceError } from "../../models/errors.ts";
+import { errorBody } from "./status.ts";
+
+/** A request at a route. */
+export interface RouteCall {
+  readonly request: Request;
+  readonly info: Deno.ServeHandlerInfo;
+  /** The path's segments as they came, the empty one before the first slash left out. */
+  readonly segments: readonly string[];
+}
+
+/** One route. */
+export interface Route {
+  readonly methods: readonly string[];
+  /** Hono's pattern. */
+  readonly path: string;
+  readonly handle: (call: RouteCall) => Response | Promise<Response>;
+}
+
+/** Answers a request by the routes. Never rejects. */
+export type Router = (
+  request: Request,
+  info: Deno.ServeHandlerInfo,
+) => Response | Promise<Response>;
+
+/** The path of a URL as it was sent: without query, nothing decoded or resolved. */
+export function rawPath(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
+
+/** Makes the router. */
+export function createRouter(
+  routes: readonly Route[],
+  errorResponse: (error: SluiceError) => Response,
+): Router {
+  const hono = new Hono<{ Bindings: Deno.ServeHandlerInfo }>({
+    getPath: (request) => rawPath(request.url),
+  });
+  for (const { methods, path, handle } of routes) {
+    hono.all(path, ({ req, env }) => {
+      if (!methods.includes(req.raw.method)) {
+        return errorBody("Method Not Allowed", 405, {
+          "content-type": "application/json",
+          "allow": methods.join(", "),
+        });
+      }
+      return handle({ request: req.raw, info: env, segments: req.path.split("/").slice(1) });
+    });
+  }
+  hono.notFound(() => errorBody("Not Found", 404));
+  hono.onError((fault) => errorResponse(toSluiceError(fault)));
+  return (request, info) => hono.fetch(request, info);
+}
