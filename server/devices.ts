@@ -12,25 +12,21 @@ import type { GatewayConfig } from "./config.ts";
 /** What a device is opened with. */
 export type DeviceSettings = Pick<GatewayConfig, "threads" | "memory">;
 
-const DEVICES = {
+const DEVICES: Readonly<Record<GatewayConfig["device"], (settings: DeviceSettings) => Device>> = {
   auto: openCpu,
   cpu: openCpu,
-  simulated: ({ memory }) =>
-    Promise.resolve(openSimulatedDevice({ clock: new SystemClock(), memoryBytes: memory })),
-} satisfies Record<GatewayConfig["device"], (settings: DeviceSettings) => Promise<Device>>;
+  simulated: ({ memory }) => openSimulatedDevice({ clock: new SystemClock(), memoryBytes: memory }),
+};
 
 /**
  * Opens a device; `auto` takes the best that this machine has.
  *
- * @throws {SluiceError} `device_failed` when its library cannot be loaded.
+ * @throws {Error} When the library behind it is missing, or refuses the settings.
  */
-export function openDevice(
-  name: GatewayConfig["device"],
-  settings: DeviceSettings,
-): Promise<Device> {
+export function openDevice(name: GatewayConfig["device"], settings: DeviceSettings): Device {
   return DEVICES[name](settings);
 }
 
-function openCpu({ threads, memory }: DeviceSettings): Promise<Device> {
+function openCpu({ threads, memory }: DeviceSettings): Device {
   return openCpuDevice({ threads, memoryBytes: memory });
 }

@@ -58,8 +58,10 @@ export async function startGateway(
     const log = config.decisionLog === undefined
       ? undefined
       : parts.use(await JsonLinesFile.open(config.decisionLog, report));
-    const repository = await openRepository(config.repository);
-    const device = parts.use(await openDevice(config.device, config));
+    if (config.repository === undefined) await Deno.mkdir(DEFAULT_REPOSITORY, { recursive: true });
+    const folder = config.repository ?? DEFAULT_REPOSITORY;
+    const repository = new FileRepository(folder, { warn: report });
+    const device = parts.use(openDevice(config.device, config));
     const engine = parts.use(
       await openEngine({
         device,
@@ -125,9 +127,4 @@ function answerWhileLoading(request: Request): Response {
   if (new URL(request.url).pathname === "/v2/health/live") return new Response();
   const headers = { "retry-after": "1" };
   return Response.json({ error: "Models are being loaded" }, { status: 503, headers });
-}
-
-async function openRepository(path: string | undefined): Promise<FileRepository> {
-  if (path === undefined) await Deno.mkdir(DEFAULT_REPOSITORY, { recursive: true });
-  return FileRepository.open(path ?? DEFAULT_REPOSITORY);
 }
