@@ -37,7 +37,7 @@ import { RunDecision } from "./run_decision.ts";
 /** Weighted shares of device time among the queues that have work. */
 export const fair: PolicyDefinition = {
   name: "fair",
-  promises: { noStarvation: true, workConserving: true },
+  promises: { noStarvation: true, workConserving: true, proportionalShare: true },
   create: () => new Fair(),
 };
 

@@ -6,7 +6,7 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { POLICIES } from "./mod.ts";
-import type { PolicyDefinition } from "./policy.ts";
+import type { PolicyDefinition, PolicyPromises } from "./policy.ts";
 
 /** A policy file that cannot be used; the message names the file and what is wrong with it. */
 export class PolicyFileError extends Error {
@@ -42,6 +42,14 @@ export async function loadPolicy(pathOrUrl: string): Promise<PolicyDefinition> {
   return definition;
 }
 
+/** What a policy may promise, and whether it has to say. */
+const PROMISES: Record<keyof PolicyPromises, boolean> = {
+  noStarvation: true,
+  workConserving: true,
+  proportionalShare: false,
+  strictPriority: false,
+};
+
 /** What keeps `value` from being a {@linkcode PolicyDefinition}; undefined when nothing does. */
 function shapeProblem(value: unknown): string | undefined {
   if (value === undefined) {
@@ -64,9 +72,10 @@ function shapeProblem(value: unknown): string | undefined {
     return `\`promises\` is ${kind(promises)}; expected { noStarvation, workConserving }`;
   }
   const promised = promises as Record<string, unknown>;
-  for (const promise of ["noStarvation", "workConserving"]) {
-    if (typeof promised[promise] !== "boolean") {
-      return `\`promises.${promise}\` is ${kind(promised[promise])}; expected true or false`;
+  for (const [promise, required] of Object.entries(PROMISES)) {
+    const given = promised[promise];
+    if (typeof given !== "boolean" && (required || given !== undefined)) {
+      return `\`promises.${promise}\` is ${kind(given)}; expected true or false`;
     }
   }
   if (typeof create !== "function") {

@@ -127,6 +127,10 @@ export interface PolicyPromises {
   readonly noStarvation: boolean;
   /** Never leaves a lane idle while something is ready. */
   readonly workConserving: boolean;
+  /** Queues that always have work get device time in proportion to their weights. */
+  readonly proportionalShare?: boolean;
+  /** The queue with the most urgent request runs next, unless another has waited for a second. */
+  readonly strictPriority?: boolean;
 }
 
 /** A policy by name: the default export of a policy file. */

@@ -33,7 +33,7 @@ export const LEVEL_MICROS = 100_000;
 /** The most urgent first; nothing with work waits for ever. */
 export const priority: PolicyDefinition = {
   name: "priority",
-  promises: { noStarvation: true, workConserving: true },
+  promises: { noStarvation: true, workConserving: true, strictPriority: true },
   create() {
     const decision = new RunDecision();
     let lastWasOutOfTurn = false;

@@ -23,11 +23,12 @@ export const roundRobin: PolicyDefinition = {
   promises: { noStarvation: true, workConserving: true },
   create() {
     const decision = new RunDecision();
-    /** The number of each queue's last turn. A queue without one goes first, and once. */
+    /** The number of each queue's last turn; a newcomer's is that of the turn it came in. */
     const lastTurn = new Map<QueueView, number>();
     let turn = 0;
     return {
       observe(event) {
+        if (event.kind === "queue_added") lastTurn.set(event.queue, turn);
         if (event.kind === "queue_removed") lastTurn.delete(event.queue);
       },
       next({ ready }) {

@@ -1,0 +1,346 @@
+/**
+ * A small model of queues and lanes in virtual time, to drive a policy with: what arrives and what
+ * iterations cost is given, what runs when is the policy's doing. It keeps to the promises that the
+ * scheduler makes to policies, and to no more.
+ */
+import { VirtualClock } from "../../models/clock.ts";
+import { contain } from "../../policies/contained.ts";
+import {
+  DEFAULT_PRIORITY,
+  type LaneView,
+  type Policy,
+  type PolicyDefinition,
+  type PolicyEvent,
+  type QueueView,
+  type RequestView,
+} from "../../policies/policy.ts";
+
+/** A queue and what its iterations cost. */
+export interface QueueLoad {
+  readonly model: string;
+  readonly weight?: number;
+  /** Device time of one iteration: so much, and so much more for every row. */
+  readonly micros: number;
+  readonly microsPerRow?: number;
+  /** What the policy is told an iteration costs, as a multiple of what it does; 1 when absent. */
+  readonly estimate?: number;
+  /** Rows that the engine joins at most; 1 when absent. */
+  readonly maxRows?: number;
+  /** Keeps so many requests waiting from the queue's start on, of this priority. */
+  readonly backlog?: number;
+  readonly priority?: number;
+  readonly addedMicros?: number;
+  readonly removedMicros?: number;
+}
+
+/** A request of one row. */
+export interface Arrival {
+  readonly atMicros: number;
+  /** Index into the queues. */
+  readonly queue: number;
+  readonly priority?: number;
+  readonly deadlineMicros?: number;
+  /** When its client leaves; it is dropped when a batch is formed after that. */
+  readonly leavesMicros?: number;
+}
+
+/** All that happens, whatever the policy does. */
+export interface Load {
+  readonly queues: readonly QueueLoad[];
+  readonly arrivals: readonly Arrival[];
+  readonly lanes?: number;
+  readonly depth?: number;
+  /** Backlogs are refilled until then; everything else runs to its end. */
+  readonly untilMicros: number;
+  /** The policy is created only then, and told of the queues that are there. */
+  readonly switchMicros?: number;
+}
+
+/** One iteration that ran. */
+export interface Served {
+  readonly model: string;
+  readonly startMicros: number;
+  readonly micros: number;
+  /** Arrival of each of its requests. */
+  readonly arrivals: readonly number[];
+  /** Queues that had work when it was chosen, by name, with their most urgent priority. */
+  readonly ready: ReadonlyMap<string, number>;
+}
+
+/** What became of a load. */
+export interface Outcome {
+  /** Every decision as a line. */
+  readonly decisions: readonly string[];
+  readonly served: readonly Served[];
+  /** What the policy did that it must not; empty when all is well. */
+  readonly faults: readonly string[];
+  /** How often it left a lane idle though something was ready. */
+  readonly idled: number;
+  /** Requests that were never run though their clients stayed. */
+  readonly unserved: number;
+  /** The longest that each queue had work and no iteration of it started. */
+  readonly longestWait: ReadonlyMap<string, number>;
+}
+
+interface Waiting extends RequestView {
+  readonly rank: number;
+  readonly order: number;
+  readonly leavesMicros: number;
+}
+
+class Queue implements QueueView {
+  readonly waiting: Waiting[] = [];
+  readonly tenant = "default";
+  readonly residency = "resident";
+  readonly loadMicros = 0;
+  readonly persistentBytes = 1_000;
+  readonly ephemeralBytes = 1_000;
+  servedMicros = 0;
+  lastServedMicros = -Infinity;
+  /** Since when it has had work and no iteration of it started. */
+  waitsSince = Infinity;
+
+  constructor(readonly load: QueueLoad) {}
+
+  get model() {
+    return this.load.model;
+  }
+  get weight() {
+    return this.load.weight ?? 1;
+  }
+  get rows() {
+    return this.waiting.length;
+  }
+  get bestRows() {
+    return Math.min(this.rows, this.load.maxRows ?? 1);
+  }
+  get oldestArrivalMicros() {
+    return this.waiting.reduce(
+      (oldest, { arrivedMicros }) => Math.min(oldest, arrivedMicros),
+      Infinity,
+    );
+  }
+  get earliestDeadlineMicros() {
+    return this.waiting.reduce(
+      (first, { deadlineMicros }) => Math.min(first, deadlineMicros),
+      Infinity,
+    );
+  }
+  get topPriority() {
+    return this.waiting.reduce((top, { priority }) => Math.min(top, priority), Infinity);
+  }
+  get remainingMicros() {
+    return Math.ceil(this.rows / (this.load.maxRows ?? 1)) * this.iterationMicros(this.bestRows);
+  }
+  iterationMicros(rows: number): number {
+    return this.actualMicros(rows) * (this.load.estimate ?? 1);
+  }
+  actualMicros(rows: number): number {
+    return this.load.micros + rows * (this.load.microsPerRow ?? 0);
+  }
+}
+
+interface Lane extends LaneView {
+  readonly running: { readonly model: string; readonly untilMicros: number }[];
+  freeMicros: number;
+}
+
+/** A policy that idles more often before it runs something will never run it. */
+const MOST_IDLED_IN_A_ROW = 1_000;
+
+/** Runs a load under a policy. The same load and policy always have the same outcome. */
+export function simulate(definition: PolicyDefinition, load: Load): Outcome {
+  return new Simulation(definition, load).run();
+}
+
+class Simulation {
+  readonly #clock = new VirtualClock();
+  readonly #queues: Queue[] = [];
+  readonly #lanes: Lane[];
+  readonly #depth: number;
+  readonly #decisions: string[] = [];
+  readonly #served: Served[] = [];
+  readonly #faults: string[] = [];
+  readonly #longestWait = new Map<string, number>();
+  #policy: Policy;
+  #idled = 0;
+  #idledInARow = 0;
+  #order = 0;
+
+  constructor(readonly definition: PolicyDefinition, readonly load: Load) {
+    this.#depth = load.depth ?? 1;
+    this.#lanes = Array.from({ length: load.lanes ?? 1 }, (_, id) => ({
+      id,
+      bytes: 1_000_000,
+      running: [],
+      freeMicros: 0,
+    }));
+    this.#policy = load.switchMicros === undefined ? this.#create() : { next: runFirst };
+  }
+
+  run(): Outcome {
+    const { queues, arrivals, switchMicros } = this.load;
+    const all = queues.map((queue) => new Queue(queue));
+    for (const queue of all) {
+      this.#clock.at(queue.load.addedMicros ?? 0, () => this.#add(queue));
+      const { removedMicros } = queue.load;
+      if (removedMicros !== undefined) this.#clock.at(removedMicros, () => this.#remove(queue));
+    }
+    for (const arrival of arrivals) {
+      this.#clock.at(arrival.atMicros, () => {
+        if (!this.#queues.includes(all[arrival.queue])) return;
+        this.#push(all[arrival.queue], arrival);
+        this.#turn();
+      });
+    }
+    if (switchMicros !== undefined) this.#clock.at(switchMicros, () => this.#switch());
+    this.#clock.runAll();
+    return {
+      decisions: this.#decisions,
+      served: this.#served,
+      faults: this.#faults,
+      idled: this.#idled,
+      unserved: this.#queues.reduce((sum, queue) => sum + queue.rows, 0),
+      longestWait: this.#longestWait,
+    };
+  }
+
+  #create(): Policy {
+    const random = seededRandom(1);
+    return contain(this.definition.create({ random }), (message) => this.#faults.push(message));
+  }
+
+  #switch(): void {
+    this.#policy = this.#create();
+    for (const queue of this.#queues) this.#policy.observe?.({ kind: "queue_added", queue });
+    this.#turn();
+  }
+
+  #tell(event: PolicyEvent): void {
+    this.#policy.observe?.(event);
+  }
+
+  #add(queue: Queue): void {
+    this.#queues.push(queue);
+    this.#tell({ kind: "queue_added", queue });
+    this.#refill(queue);
+    this.#turn();
+  }
+
+  #remove(queue: Queue): void {
+    this.#queues.splice(this.#queues.indexOf(queue), 1);
+    queue.waiting.length = 0;
+    this.#tell({ kind: "queue_removed", queue });
+  }
+
+  #refill(queue: Queue): void {
+    const nowMicros = this.#clock.nowMicros();
+    if (nowMicros >= this.load.untilMicros || !this.#queues.includes(queue)) return;
+    while (queue.rows < (queue.load.backlog ?? 0)) {
+      this.#push(queue, { atMicros: nowMicros, queue: 0, priority: queue.load.priority });
+    }
+  }
+
+  #push(queue: Queue, arrival: Arrival): void {
+    const nowMicros = this.#clock.nowMicros();
+    const request: RequestView = {
+      arrivedMicros: nowMicros,
+      deadlineMicros: arrival.deadlineMicros ?? Infinity,
+      priority: arrival.priority ?? DEFAULT_PRIORITY,
+      iterationsDone: 0,
+      iterationsTotal: 1,
+      attainedMicros: 0,
+    };
+    const rank = this.#policy.rank?.(request) ?? nowMicros;
+    const leavesMicros = arrival.leavesMicros ?? Infinity;
+    if (queue.rows === 0) queue.waitsSince = nowMicros;
+    queue.waiting.push({ ...request, rank, order: this.#order++, leavesMicros });
+    queue.waiting.sort((one, other) => one.rank - other.rank || one.order - other.order);
+    this.#tell({ kind: "arrival", queue, nowMicros });
+  }
+
+  #turn(): void {
+    for (const lane of this.#lanes) {
+      while (lane.running.length < this.#depth && this.#decide(lane));
+    }
+  }
+
+  /** One decision. Whether the lane is worth asking for again. */
+  #decide(lane: Lane): boolean {
+    const nowMicros = this.#clock.nowMicros();
+    const ready = this.#queues.filter((queue) => queue.rows > 0);
+    if (ready.length === 0) return false;
+    const decision = this.#policy.next({
+      nowMicros,
+      lane,
+      lanes: this.#lanes,
+      ready: Object.freeze([...ready]),
+    });
+    if (!("run" in decision)) {
+      this.#decisions.push(`${nowMicros} lane ${lane.id} idles: ${decision.because}`);
+      this.#idled++;
+      if (++this.#idledInARow > MOST_IDLED_IN_A_ROW) {
+        this.#faults.push("It idles again and again while work waits");
+        return false;
+      }
+      this.#clock.at(decision.idleUntilMicros, () => this.#turn());
+      return false;
+    }
+    this.#idledInARow = 0;
+    const { run, rows, because } = decision;
+    this.#decisions.push(`${nowMicros} lane ${lane.id} ${run.model} ${rows}: ${because}`);
+    const queue = ready.find((queue) => queue === run)!;
+    this.#start(lane, queue, rows, new Map(ready.map((queue) => [queue.model, queue.topPriority])));
+    return true;
+  }
+
+  #start(lane: Lane, queue: Queue, rows: number, ready: ReadonlyMap<string, number>): void {
+    const nowMicros = this.#clock.nowMicros();
+    const batch: Waiting[] = [];
+    while (batch.length < rows && queue.rows > 0) {
+      const request = queue.waiting.shift()!;
+      if (request.leavesMicros > nowMicros) batch.push(request);
+      else this.#tell({ kind: "cancel", queue, nowMicros });
+    }
+    this.#refill(queue);
+    if (batch.length === 0) return;
+
+    const waited = nowMicros - queue.waitsSince;
+    this.#longestWait.set(queue.model, Math.max(waited, this.#longestWait.get(queue.model) ?? 0));
+    queue.waitsSince = nowMicros;
+    queue.lastServedMicros = nowMicros;
+    const micros = queue.actualMicros(batch.length);
+    lane.freeMicros = Math.max(nowMicros, lane.freeMicros) + micros;
+    const entry = { model: queue.model, untilMicros: lane.freeMicros };
+    lane.running.push(entry);
+    const arrivals = batch.map(({ arrivedMicros }) => arrivedMicros);
+    this.#served.push({ model: queue.model, startMicros: nowMicros, micros, arrivals, ready });
+    this.#clock.at(lane.freeMicros, () => {
+      lane.running.splice(lane.running.indexOf(entry), 1);
+      queue.servedMicros += micros;
+      if (this.#queues.includes(queue)) {
+        const now = this.#clock.nowMicros();
+        this.#tell({ kind: "charge", queue, nowMicros: now, rows: batch.length, micros });
+      }
+      this.#turn();
+    });
+  }
+}
+
+/** What runs before a switch: whatever was created first. */
+const runFirst: Policy["next"] = ({ ready }) => ({
+  run: ready[0],
+  rows: ready[0].bestRows,
+  because: "before the switch",
+});
+
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
