@@ -127,7 +127,7 @@ class CpuDevice implements Device {
       if (this.#disposing !== undefined) {
         throw new SluiceError("not_ready", `${label} cannot be loaded: the device is closed`);
       }
-      this.#arena ??= await ArenaTrim.open(this.#environment);
+      this.#arena ??= await openArena(this.#environment);
       const source = await modelSource(model);
       signal?.throwIfAborted();
       const before = this.#heap?.usedBytes();
@@ -176,6 +176,22 @@ class CpuDevice implements Device {
   }
 }
 
+/** The first load of all: when it fails, no model is at fault. */
+async function openArena(environment: Environment): Promise<ArenaTrim> {
+  try {
+    return await ArenaTrim.open(environment);
+  } catch (cause) {
+    throw new SluiceError(
+      "device_failed",
+      "ONNX Runtime cannot be used: it allows one environment per process, so it may be that " +
+        `onnxruntime-node was used in this process before (${
+          cause instanceof OnnxRuntimeError ? cause.reason.trim() : cause
+        })`,
+      { cause },
+    );
+  }
+}
+
 function stagingError(label: string, cause: unknown, signal: AbortSignal | undefined): SluiceError {
   if (signal?.aborted) {
     return new SluiceError("cancelled", `Loading ${label} was cancelled`, { cause });
@@ -183,7 +199,7 @@ function stagingError(label: string, cause: unknown, signal: AbortSignal | undef
   if (!(cause instanceof OnnxRuntimeError)) return toSluiceError(cause);
   return new SluiceError(
     "invalid_argument",
-    `${label} cannot be loaded by ONNX Runtime: ${cause.reason}`,
+    `${label} cannot be loaded by ONNX Runtime: ${cause.reason.trim()}`,
     { cause },
   );
 }
