@@ -7,9 +7,22 @@
 import { join } from "node:path";
 import { SluiceError } from "./errors.ts";
 import type { Model, ModelOverride, Repository } from "./model.ts";
-import { FilesInMemory, FilesOnDisk } from "./repository/model_files.ts";
-import { containedPath, isModelName } from "./repository/names.ts";
+import { type Lock, takeLock } from "./repository/lock.ts";
+import { FilesInMemory, FilesOnDisk, versionsIn } from "./repository/model_files.ts";
+import { checkModelName, containedPath, isModelName } from "./repository/names.ts";
 import { type ReadingEnvironment, readModel } from "./repository/read_model.ts";
+import {
+  type NewVersion,
+  type StagedVersion,
+  stageVersion,
+  type StagingOptions,
+} from "./repository/staging.ts";
+import { asWriter, finishCommits, takeAway } from "./repository/store.ts";
+
+export type { BatchingProbe, Manifest, VersionRecord } from "./manifest.ts";
+export type { Content, WriteChunk } from "./repository/disk.ts";
+export type { Lock } from "./repository/lock.ts";
+export type { NewVersion, StagedVersion, StagingOptions } from "./repository/staging.ts";
 
 /** Settings of a repository. */
 export interface FileRepositoryOptions {
@@ -37,6 +50,7 @@ export class FileRepository implements Repository {
    */
   async list(): Promise<string[]> {
     const root = await this.#root();
+    await finishCommits(root);
     const names: string[] = [];
     for await (const entry of Deno.readDir(root)) {
       if (isModelName(entry.name) && await isFolder(join(root, entry.name))) {
@@ -53,10 +67,8 @@ export class FileRepository implements Repository {
    */
   async read(name: string, override: ModelOverride = {}): Promise<Model[]> {
     const root = await this.#root();
-    const isThere = isModelName(name) && await isFolder(join(root, name));
-    if (!isModelName(name) || (!isThere && override.files === undefined)) {
-      throw new SluiceError("not_found", `There is no model ${JSON.stringify(name)}`);
-    }
+    if (override.files === undefined) await this.#modelFolder(root, name);
+    else checkModelName(name);
     const files = override.files === undefined
       ? new FilesOnDisk(root, name)
       : new FilesInMemory(containedFiles(override.files));
@@ -65,6 +77,64 @@ export class FileRepository implements Repository {
       warn: this.#warn,
       config: override.config,
     });
+  }
+
+  /**
+   * Writes and checks a new version that nobody sees before it is committed: time to try it out.
+   *
+   * @throws {SluiceError} `invalid_argument`, `conflict` when the version exists, `too_large` when
+   * the disk is full. Nothing is left behind.
+   */
+  async stage(added: NewVersion, options?: StagingOptions): Promise<StagedVersion> {
+    const environment = { known: new Map(), warn: this.#warn };
+    return await stageVersion(await this.#root(), added, environment, options);
+  }
+
+  /**
+   * Adds a version as it is: {@linkcode stage} and commit at once.
+   *
+   * @returns The version's number.
+   */
+  async install(added: NewVersion, options?: StagingOptions): Promise<number> {
+    await using staged = await this.stage(added, options);
+    await staged.commit();
+    return staged.model.version;
+  }
+
+  /**
+   * Takes a version away, or the whole model when none is given or it is the last one.
+   *
+   * @throws {SluiceError} `not_found`.
+   */
+  async remove(name: string, version?: number): Promise<void> {
+    const root = await this.#root();
+    await asWriter(root, async () => {
+      const folder = await this.#modelFolder(root, name);
+      if (version === undefined) return await takeAway(root, folder);
+      const { versions } = await versionsIn(new FilesOnDisk(root, name));
+      if (!versions.includes(version)) {
+        throw new SluiceError(
+          "not_found",
+          `Model "${name}" has no version ${version}; it has ${versions.join(", ") || "none"}`,
+        );
+      }
+      await takeAway(root, versions.length === 1 ? folder : join(folder, String(version)));
+    });
+  }
+
+  /**
+   * Claims the repository for a gateway. Registrations are not held up by it.
+   *
+   * @throws {SluiceError} `conflict`, naming the process that serves it.
+   */
+  async claim(): Promise<Lock> {
+    return await takeLock(join(await this.#root(), ".serving"), `serves ${this.folder}`);
+  }
+
+  async #modelFolder(root: string, name: string): Promise<string> {
+    const folder = join(root, name);
+    if (isModelName(name) && await isFolder(folder)) return folder;
+    throw new SluiceError("not_found", `There is no model ${JSON.stringify(name)}`);
   }
 
   async #root(): Promise<string> {

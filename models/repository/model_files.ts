@@ -65,13 +65,15 @@ export class FilesOnDisk implements ModelFiles {
     return `${this.#name}/${path}`;
   }
 
-  /** Folders and files, hidden ones left out. */
+  /** Folders and files, hidden ones left out; none when there is no such folder. */
   async names(): Promise<string[]> {
-    const names: string[] = [];
-    for await (const entry of Deno.readDir(join(this.#root, this.#name))) {
-      if (!entry.name.startsWith(".")) names.push(entry.name);
+    try {
+      const entries = await Array.fromAsync(Deno.readDir(join(this.#root, this.#name)));
+      return entries.map((entry) => entry.name).filter((name) => !name.startsWith("."));
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return [];
+      throw error;
     }
-    return names;
   }
 
   /** Follows links, checks where they lead. */
@@ -138,5 +140,38 @@ export class FilesInMemory implements ModelFiles {
   /** The bytes themselves. */
   read(entry: FileEntry): Promise<Uint8Array<ArrayBuffer>> {
     return Promise.resolve(entry.bytes!);
+  }
+}
+
+/** A folder laid over another: where both have a file, the upper one's counts. */
+export class FilesOverlaid implements ModelFiles {
+  readonly #upper: ModelFiles;
+  readonly #lower: ModelFiles;
+
+  /** @param upper Hides what has the same path in `lower`. */
+  constructor(upper: ModelFiles, lower: ModelFiles) {
+    this.#upper = upper;
+    this.#lower = lower;
+  }
+
+  /** As the upper one. */
+  describe(path: string): string {
+    return this.#upper.describe(path);
+  }
+
+  /** Names of both. */
+  async names(): Promise<string[]> {
+    const both = [...await this.#upper.names(), ...await this.#lower.names()];
+    return [...new Set(both)];
+  }
+
+  /** The upper one's, else the lower one's. */
+  async entry(path: string): Promise<FileEntry | undefined> {
+    return await this.#upper.entry(path) ?? await this.#lower.entry(path);
+  }
+
+  /** Entries say themselves where they are. */
+  async read(entry: FileEntry): Promise<Uint8Array<ArrayBuffer>> {
+    return await this.#upper.read(entry);
   }
 }

@@ -46,12 +46,14 @@ const DEFAULT_FILE_NAME = "model.onnx";
 /**
  * Reads all versions of a model that its version policy names, ascending.
  *
+ * @param only A version to read alone, whatever the policy says.
  * @throws {SluiceError} `invalid_argument` with the file and the fault in it.
  */
 export async function readModel(
   name: string,
   files: ModelFiles,
   environment: ReadingEnvironment,
+  only?: number,
 ): Promise<Model[]> {
   const { config, where } = await readConfig(name, files, environment);
   const manifestText = await readText(files, "manifest.json");
@@ -63,7 +65,9 @@ export async function readModel(
     config?.default_model_filename || DEFAULT_FILE_NAME,
     `${where}: "default_model_filename"`,
   );
-  const versions = chooseVersions(config, await presentVersions(files, environment), where);
+  const versions = only === undefined
+    ? chooseVersions(config, await presentVersions(files, environment), where)
+    : [only];
   if (versions.length === 0) {
     throw new SluiceError(
       "invalid_argument",
@@ -100,6 +104,7 @@ async function readVersion(version: number, shared: Shared): Promise<Model> {
     ? facts.signature
     : reconcile(config, facts.signature, where);
   const record = manifest.versions?.[version];
+  const fileBytes = file.size + external.reduce((sum, entry) => sum + entry.size, 0);
   // Samples and a probe's result are left out: they change nothing of a model that is loaded.
   const { maxBatch, priority, weight, pin } = manifest;
   const settings = JSON.stringify([config, maxBatch, priority, weight, pin, [...shared.labels]]);
@@ -107,14 +112,15 @@ async function readVersion(version: number, shared: Shared): Promise<Model> {
     signature,
     isDynamicallyQuantised: facts.isDynamicallyQuantised,
     config,
-    probe: record?.batching,
+    // A version that was replaced by hand has another size than the one that was probed.
+    probe: record?.bytes === fileBytes ? record.batching : undefined,
     maxBatch,
   });
   return {
     name,
     version,
     file: file.path === undefined ? { bytes: file.bytes } : { path: file.path },
-    fileBytes: file.size + external.reduce((sum, entry) => sum + entry.size, 0),
+    fileBytes,
     fingerprint: digest([file, ...external].map((entry) => entry.fingerprint), settings),
     signature,
     maxBatchSize: config?.max_batch_size ?? 0,
