@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { fair } from "../../policies/fair.ts";
+import type { LaneView, Policy, QueueView } from "../../policies/policy.ts";
+import { type MutableQueue, queueView, snapshotOf } from "./views.ts";
+
+/** Drives the policy as the scheduler would, on lanes that take any number of iterations. */
+class Driver {
+  readonly policy: Policy = fair.create({ random: () => 0 });
+  now = 0;
+  readonly #running: { model: string; untilMicros: number }[] = [];
+
+  /** Asks for a decision and starts it. */
+  start(...ready: MutableQueue[]): string {
+    const chosen = this.decide(ready);
+    const queue = ready.find((queue) => queue === chosen)!;
+    queue.lastServedMicros = this.now;
+    this.#running.push({ model: queue.model, untilMicros: Infinity });
+    return queue.model;
+  }
+
+  /** Asks for a decision that is not started. */
+  decide(ready: readonly QueueView[]): QueueView {
+    const lane: LaneView = { id: 0, bytes: 1, running: this.#running };
+    const snapshot = { ...snapshotOf(ready, this.now), lane, lanes: [lane] };
+    const decision = this.policy.next(snapshot);
+    assert.ok("run" in decision);
+    return decision.run;
+  }
+
+  finish(queue: QueueView, micros: number): void {
+    this.lose(queue);
+    this.policy.observe?.({ kind: "charge", queue, nowMicros: this.now, rows: 1, micros });
+  }
+
+  /** An iteration that ends without a charge. */
+  lose(queue: QueueView): void {
+    const index = this.#running.findIndex(({ model }) => model === queue.model);
+    assert.notEqual(index, -1);
+    this.#running.splice(index, 1);
+  }
+
+  arrive(queue: MutableQueue): void {
+    queue.oldestArrivalMicros = this.now;
+    this.policy.observe?.({ kind: "arrival", queue, nowMicros: this.now });
+  }
+}
+
+const queues = (...models: string[]) => models.map((model) => queueView(model));
+
+Deno.test("fair does not give two lanes to the same queue while another waits", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  assert.equal(driver.start(a, b), "a");
+  assert.equal(driver.start(a, b), "b");
+});
+
+Deno.test("fair charges what an iteration took, not what was expected of it", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  driver.start(a, b);
+  driver.finish(a, 5); // 100 were expected
+  driver.now = 1;
+  driver.start(a, b);
+  driver.finish(b, 20);
+  driver.now = 2;
+  for (let time = 5; time < 20; time += 5) {
+    assert.equal(driver.start(a, b), "a");
+    driver.finish(a, 5);
+    driver.now++;
+  }
+  assert.equal(driver.start(a, b), "a");
+  assert.equal(driver.start(a, b), "b");
+});
+
+Deno.test("fair takes back what was accounted for an iteration that was never started", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  driver.now = 10;
+  assert.equal(driver.decide([a, b]), a);
+  assert.equal(driver.start(a, b), "a");
+});
+
+Deno.test("fair takes back what was accounted for an iteration that was lost with the device", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  driver.start(a, b);
+  driver.start(a, b);
+  driver.finish(b, 50);
+  driver.lose(a);
+  driver.now = 10;
+  assert.equal(driver.start(a, b), "a");
+});
+
+Deno.test("fair starts a queue that was idle level with what runs, not ahead nor behind", () => {
+  const driver = new Driver();
+  const [a, b, c] = queues("a", "b", "c");
+  for (let turn = 0; turn < 10; turn++) {
+    driver.start(a);
+    driver.finish(a, 100);
+    driver.now += 100;
+  }
+  driver.start(a); // its virtual time is 1000 when this begins
+  driver.arrive(b);
+  driver.arrive(c);
+  assert.equal(driver.start(a, b, c), "b");
+  assert.equal(driver.start(a, b, c), "c");
+  driver.finish(b, 100);
+  driver.finish(c, 150);
+  driver.finish(a, 120);
+  // b is at 1100, a at 1120, c at 1150.
+  assert.equal(driver.start(a, b, c), "b");
+  assert.equal(driver.start(a, b, c), "a");
+  assert.equal(driver.start(a, b, c), "c");
+});
+
+Deno.test("fair keeps the place of a queue that has been waiting when more arrives for it", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  driver.start(a, b);
+  driver.finish(a, 100);
+  driver.now = 100;
+  driver.start(a); // b could not run on that lane
+  driver.policy.observe?.({ kind: "arrival", queue: b, nowMicros: 100 });
+  driver.finish(a, 100);
+  driver.now = 200;
+  for (const _ of [1, 2]) {
+    assert.equal(driver.start(a, b), "b");
+    driver.finish(b, 90);
+    driver.now += 90;
+  }
+});
+
+Deno.test("fair starts a newcomer by what runs furthest back, not by a lane of its own", () => {
+  const driver = new Driver();
+  const [alone, shared, newcomer] = queues("alone", "shared", "newcomer");
+  driver.start(shared);
+  for (let turn = 0; turn < 5; turn++) {
+    driver.start(alone);
+    driver.finish(alone, 1_000);
+    driver.now += 1_000;
+  }
+  driver.start(alone); // at 5000, while shared is at 0 still
+  driver.arrive(newcomer);
+  driver.finish(shared, 100);
+  assert.equal(driver.start(shared, newcomer), "newcomer");
+  assert.equal(driver.start(shared, newcomer), "shared");
+});
+
+Deno.test("fair weighs what is expected as well as what is charged", () => {
+  const driver = new Driver();
+  const heavy = queueView("heavy", { weight: 3 });
+  const light = queueView("light");
+  const order = Array.from({ length: 8 }, () => driver.start(heavy, light));
+  assert.equal(order.filter((model) => model === "heavy").length, 6);
+});
