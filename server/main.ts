@@ -77,7 +77,10 @@ export async function startGateway(
     );
     const app = parts.use(createApp({ engine, ...config, maxBodyBytes: config.maxBody }));
     listener.handle(app);
-    report(`Serving ${engine.served().length} models on ${device.name} at ${listener.url}`);
+    const count = engine.served().length;
+    report(
+      `Serving ${count} model${count === 1 ? "" : "s"} on ${device.name} at ${listener.url}`,
+    );
     let ending: Promise<number> | undefined;
     return {
       url: listener.url,

@@ -45,7 +45,7 @@ export const start: Run = defineCommand("start", defineFlags, async (command, io
   if (gateway === undefined) return EXIT.ok; // it had accepted nothing yet
   await signals.first;
   report("Draining; a second signal ends the process at once");
-  return Promise.race([gateway.shutdown(), signals.second.then(() => EXIT.failed)]);
+  return await Promise.race([gateway.shutdown(), signals.second.then(() => EXIT.failed)]);
 });
 
 function defineFlags(command: Command): Command {
