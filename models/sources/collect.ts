@@ -1,0 +1,123 @@
+/**
+ * Finds what belongs to a model in a file or folder that somebody points at.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "node:path";
+import { SluiceError } from "../errors.ts";
+import { type Manifest, parseManifest } from "../manifest.ts";
+import { decodeOnnx } from "../onnx/decode.ts";
+import { containedPath, versionOf } from "../repository/names.ts";
+import { type ModelConfig, parseConfigText } from "../triton_config/model_config.ts";
+
+/** A model's files where they lie now, ready to go into a repository. */
+export interface CollectedFiles {
+  /** By path in the version's folder. */
+  readonly files: ReadonlyMap<string, string>;
+  /** By path in the model's folder. */
+  readonly shared: ReadonlyMap<string, string>;
+  /** Settings that a manifest beside them has. */
+  readonly settings: Omit<Manifest, "versions">;
+}
+
+/**
+ * Collects a model: an ONNX file with its external data, a folder that has one, or a model's folder
+ * of a repository, with versions.
+ *
+ * @param version Of a folder with versions; the highest when not given.
+ * @throws {SluiceError} `not_found`, or `invalid_argument` when it is no model.
+ */
+export async function collectFiles(path: string, version?: number): Promise<CollectedFiles> {
+  const info = await stat(path);
+  if (info === undefined) throw new SluiceError("not_found", `${path} is missing`);
+  if (!info.isDirectory) {
+    if (version !== undefined) throw noVersions(path);
+    return { files: await modelFiles(path, "model.onnx"), shared: new Map(), settings: {} };
+  }
+  const config = await readConfig(path);
+  const fileName = config.default_model_filename || "model.onnx";
+  const names = (await Array.fromAsync(Deno.readDir(path))).map((entry) => entry.name);
+  const versions = names.map(versionOf).filter((found) => found !== undefined);
+  const rest = {
+    shared: sharedFiles(path, names, config),
+    settings: await readSettings(path, names),
+  };
+  if (versions.length === 0) {
+    if (version !== undefined) throw noVersions(path);
+    const model = join(path, onlyModel(path, names, fileName));
+    return { files: await modelFiles(model, fileName), ...rest };
+  }
+  const chosen = version ?? Math.max(...versions);
+  const model = join(path, String(chosen), containedPath(fileName, "default_model_filename"));
+  if (!versions.includes(chosen) || await stat(model) === undefined) {
+    throw new SluiceError("not_found", `${model} is missing`);
+  }
+  return { files: await modelFiles(model, fileName), ...rest };
+}
+
+/** The model under its name in the repository, and its external data. */
+async function modelFiles(path: string, fileName: string): Promise<Map<string, string>> {
+  const files = new Map([[fileName, path]]);
+  for (const location of decodeOnnx(await Deno.readFile(path), path).externalData) {
+    const contained = containedPath(location, `${path}: external data`);
+    const data = join(dirname(path), contained);
+    if (await stat(data) === undefined) {
+      throw new SluiceError("not_found", `${path} needs external data, and ${data} is missing`);
+    }
+    files.set(contained, data);
+  }
+  return files;
+}
+
+function onlyModel(folder: string, names: readonly string[], fileName: string): string {
+  if (names.includes(fileName)) return fileName;
+  const models = names.filter((name) => name.endsWith(".onnx"));
+  if (models.length === 1) return models[0];
+  throw new SluiceError(
+    "invalid_argument",
+    `${folder} has ${models.length === 0 ? "no model" : `the models ${models.join(", ")}`}; ` +
+      `expected a folder with versions, with ${fileName} or with a single .onnx file`,
+  );
+}
+
+async function readConfig(folder: string): Promise<ModelConfig> {
+  const path = join(folder, "config.pbtxt");
+  if (await stat(path) === undefined) return {};
+  return parseConfigText(await Deno.readTextFile(path), path).config;
+}
+
+function sharedFiles(
+  folder: string,
+  names: readonly string[],
+  config: ModelConfig,
+): Map<string, string> {
+  const labels = (config.output ?? []).flatMap(({ label_filename }) => label_filename || []);
+  const wanted = [...names.filter((name) => name === "config.pbtxt"), ...labels]
+    .map((name) => containedPath(name, `${folder}/config.pbtxt: "label_filename"`));
+  return new Map(wanted.map((name) => [name, join(folder, name)]));
+}
+
+async function readSettings(
+  folder: string,
+  names: readonly string[],
+): Promise<CollectedFiles["settings"]> {
+  if (!names.includes("manifest.json")) return {};
+  const path = join(folder, "manifest.json");
+  const { versions: _versions, ...settings } = parseManifest(await Deno.readTextFile(path), path);
+  return settings;
+}
+
+async function stat(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function noVersions(path: string): SluiceError {
+  return new SluiceError("invalid_argument", `${basename(path)} has no versions to choose from`);
+}

@@ -1,0 +1,51 @@
+/**
+ * Fetches npm packages as npm does: `.npmrc` files and `npm_config_*` are honoured (registry,
+ * credentials, certificates, proxy), npm's cache is used, and the archive is checked against the
+ * registry's integrity hash. Nothing of the package is run.
+ *
+ * Needs to read, write (the target and npm's cache), the network, the environment and `sys`.
+ *
+ * @module
+ */
+// @ts-types="./npmcli_config.d.ts"
+import Config from "@npmcli/config";
+// @ts-types="./npmcli_config_definitions.d.ts"
+import definitions from "@npmcli/config/lib/definitions/index.js";
+// @ts-types="./pacote.d.ts"
+import pacote from "pacote";
+import { SluiceError } from "../errors.ts";
+
+/** npm's names of what can go wrong, as ours. Anything else is a registry out of reach. */
+const FAULTS: Readonly<Record<string, "invalid_argument" | "too_large">> = {
+  EINTEGRITY: "invalid_argument",
+  ENOSPC: "too_large",
+  EDQUOT: "too_large",
+};
+
+/**
+ * Unpacks a package into an empty folder.
+ *
+ * @param version A version, a range or a tag.
+ * @throws {SluiceError} `not_found` when it cannot be had, `invalid_argument` when the archive is
+ * not the one that the registry names, `too_large` when the disk is full.
+ */
+export async function unpackPackage(
+  name: string,
+  version: string,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const config = new Config({ ...definitions, npmPath: folder, argv: [], warn: false });
+  await config.load();
+  try {
+    await pacote.extract(`${name}@${version}`, folder, { ...config.flat, signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    const code = String((error as { code?: unknown }).code);
+    throw new SluiceError(
+      FAULTS[code] ?? "not_found",
+      `npm package ${name}@${version} could not be fetched: ${(error as Error).message}`,
+      { cause: error },
+    );
+  }
+}
