@@ -70,7 +70,7 @@ export async function probeJoining(
     if (fault !== undefined) return no(fault);
     return { join: true, reason: consent(signature, batchedInputs), batchedInputs };
   }
-  return no(`No trial request could be run alone and joined to another: ${failure}`);
+  return no(`No two trial requests could be run alone and together: ${failure}`);
 }
 
 function leadsWithFreeAxis(spec: TensorSpec): boolean {

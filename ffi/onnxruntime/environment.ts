@@ -10,7 +10,9 @@ const LOG_NOTHING_BUT_FATAL = 4; // ORT_LOGGING_LEVEL_FATAL: every failure reach
 const DEVICE_ALLOCATOR = 0; // OrtDeviceAllocator
 const ARENA_ALLOCATOR = 1; // OrtArenaAllocator
 const DEFAULT_MEMORY = 0; // OrtMemTypeDefault
-const EXTEND_AS_REQUESTED = 1; // kSameAsRequested
+// kNextPowerOfTwo: blocks that other models' tensors fit as well. Blocks just as large as was asked
+// for (kSameAsRequested) took 1.7 times the memory when models of different sizes ran by turns.
+const EXTEND_BY_POWERS_OF_TWO = 0;
 
 /** How the environment is set up. */
 export interface EnvironmentOptions {
@@ -111,7 +113,7 @@ function registerArena(environment: Environment, limitBytes: number): void {
   const { runtime } = environment;
   const { api } = runtime;
   const keys = new CStringArray(["max_mem", "arena_extend_strategy"]);
-  const values = wordArray([limitBytes, EXTEND_AS_REQUESTED]);
+  const values = wordArray([limitBytes, EXTEND_BY_POWERS_OF_TWO]);
   const config = runtime.handle(
     "CreateArenaCfgV2",
     (out) => api.CreateArenaCfgV2.call(keys.addresses, values, BigInt(keys.length), out),

@@ -126,7 +126,7 @@ export class CpuExecutable implements Executable {
     return new Failure(
       new SluiceError(
         "execution_failed",
-        `Model "${name}" version ${version} failed on this input: ${cause.reason}`,
+        `Model "${name}" version ${version} failed on this input: ${innermost(cause.reason)}`,
         { cause },
       ),
     );
@@ -144,6 +144,11 @@ export class CpuExecutable implements Executable {
       `Model "${this.#model.name}" version ${this.#model.version} is unloaded`,
     );
   }
+}
+
+/** ONNX Runtime wraps a fault in a sentence for each node around it; the last one says it. */
+function innermost(reason: string): string {
+  return reason.split("Status Message: ").at(-1)!.trim();
 }
 
 /** The use of one binding for one iteration, and what it gave. */

@@ -43,8 +43,8 @@ export async function measureMemory(
     if (samples.length === MOST_RUNS || signal?.aborted) break;
     if (microsPerRow * trial.rows > LONGEST_TRIAL_MICROS) break;
     try {
-      const { micros, bytes } = await runTrial(session, model, trial);
-      samples.push({ elements: inputElements(trial.inputs), bytes });
+      const { micros, sample } = await runTrial(session, model, trial);
+      samples.push(sample);
       microsPerRow = micros / trial.rows;
     } catch {
       continue;
@@ -53,7 +53,7 @@ export async function measureMemory(
   return { arenaWeightBytes, workingMemory: new WorkingMemory(samples) };
 }
 
-/** Ascending, since the arena tells only the most that was ever in use. */
+/** Ascending, since an arena that has grown for one run shows nothing of a smaller one. */
 function trialsBySize(model: Model): Trial[] {
   const trials = trialsOf(model);
   const { join, maxRows } = model.batching;
@@ -69,11 +69,15 @@ async function runTrial(
   session: Session,
   model: Model,
   trial: Trial,
-): Promise<{ micros: number; bytes: number }> {
+): Promise<{ micros: number; sample: MemorySample }> {
   using binding = new Binding(session, trial.inputs, model.signature.outputs);
   binding.write(trial.inputs.map((input) => [input.data]));
-  const before = session.arenaStatistics();
   const micros = await binding.runNonblocking();
-  const after = session.arenaStatistics();
-  return { micros, bytes: after.maxInUse - before.inUse };
+  // What is in use between runs is weights.
+  const { allocated, inUse, maxInUse } = session.arenaStatistics();
+  const elements = inputElements(trial.inputs);
+  return {
+    micros,
+    sample: { elements, arenaBytes: allocated - inUse, tensorBytes: maxInUse - inUse },
+  };
 }

@@ -10,7 +10,13 @@ import { elementCount } from "../tensor.ts";
 export interface MemorySample {
   /** Elements of all its inputs together. */
   readonly elements: number;
-  readonly bytes: number;
+  /**
+   * What an arena of its own took for the run. This is what an iteration is charged: an arena grows
+   * by blocks of powers of two from 1 MiB and rarely packs tensors without gaps.
+   */
+  readonly arenaBytes: number;
+  /** Most that tensors used of it at one time. */
+  readonly tensorBytes: number;
 }
 
 /** For a model that could not be run: room for the inputs and some layers of about their size. */
@@ -26,14 +32,16 @@ export function inputElements(inputs: readonly TensorShape[]): number {
 
 /** An upper bound that grows with the size of the inputs. */
 export class WorkingMemory {
-  /** Ascending in both. */
+  /** Ascending in all fields. */
   readonly #samples: readonly MemorySample[];
 
+  /** @param samples In any order. */
   constructor(samples: readonly MemorySample[]) {
-    let most = 0;
+    let arenaBytes = 0, tensorBytes = 0;
     this.#samples = samples.toSorted((a, b) => a.elements - b.elements).map((sample) => ({
       elements: sample.elements,
-      bytes: most = Math.max(most, sample.bytes),
+      arenaBytes: arenaBytes = Math.max(arenaBytes, sample.arenaBytes),
+      tensorBytes: tensorBytes = Math.max(tensorBytes, sample.tensorBytes),
     }));
   }
 
@@ -43,15 +51,19 @@ export class WorkingMemory {
     const last = this.#samples.at(-1);
     if (last === undefined) return Math.max(GUESS_AT_LEAST, elements * GUESS_PER_ELEMENT);
     const covering = this.#samples.find((sample) => sample.elements >= elements);
-    if (covering !== undefined) return covering.bytes;
-    return Math.ceil(last.bytes * (elements / Math.max(1, last.elements)) ** this.#growth());
+    if (covering !== undefined) return covering.arenaBytes;
+    const factor = (elements / Math.max(1, last.elements)) ** this.#growth();
+    // Between two powers of two an arena may take the larger one.
+    return 2 ** Math.ceil(Math.log2(Math.max(1, last.arenaBytes * factor)));
   }
 
-  /** Exponent with which memory grows beyond the largest sample. */
+  /** Exponent with which tensors' memory grows beyond the largest sample. */
   #growth(): number {
     const [before, last] = this.#samples.slice(-2);
-    if (last === undefined || before.bytes === 0 || before.elements === last.elements) return 1;
-    const exponent = Math.log(last.bytes / before.bytes) /
+    if (last === undefined || before.tensorBytes === 0 || before.elements === last.elements) {
+      return 1;
+    }
+    const exponent = Math.log(last.tensorBytes / before.tensorBytes) /
       Math.log(last.elements / before.elements);
     return Math.min(Math.max(exponent, 1), STEEPEST_GROWTH);
   }
