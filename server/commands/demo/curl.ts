@@ -13,8 +13,10 @@ export interface CurlLine {
   readonly line: string;
 }
 
-/** Lines that work at once on a server of the starter models `digits` and `wine`. */
-export function curlLines(server: string, digits: Starter, wine: Starter): CurlLine[] {
+/** Lines that work at once on a server of these models, of which two are `digits` and `wine`. */
+export function curlLines(server: string, starters: readonly Starter[]): CurlLine[] {
+  const digits = starters.find(({ name }) => name === "digits")!;
+  const wine = starters.find(({ name }) => name === "wine")!;
   const classify = [{ name: "probabilities", parameters: { classification: 3 } }];
   return [
     {
