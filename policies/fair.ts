@@ -62,6 +62,9 @@ class Fair implements Policy {
   observe(event: PolicyEvent): void {
     const { queue } = event;
     switch (event.kind) {
+      case "queue_added":
+        this.#times.set(queue, this.#now());
+        break;
       case "queue_removed":
         this.#times.delete(queue);
         break;
@@ -98,7 +101,7 @@ class Fair implements Policy {
     return this.#decision.of(chosen, "least served for its weight");
   }
 
-  /** A queue that was never seen starts level with the rest, not at 0. */
+  /** Of a queue that it was not told of: level with the rest. */
   #time(queue: QueueView): number {
     return this.#times.get(queue) ?? this.#now();
   }

@@ -76,6 +76,7 @@ Deno.test("fair takes back what was accounted for an iteration that was never st
   const driver = new Driver();
   const [a, b] = queues("a", "b");
   driver.now = 10;
+  assert.equal(driver.start(b), "b");
   assert.equal(driver.decide([a, b]), a);
   assert.equal(driver.start(a, b), "a");
 });
@@ -113,9 +114,26 @@ Deno.test("fair starts a queue that was idle level with what runs, not ahead nor
   assert.equal(driver.start(a, b, c), "c");
 });
 
+Deno.test("fair starts level a queue that comes when nothing runs, or that brings its backlog", () => {
+  for (const told of ["of its arrival", "of the queue", "of nothing"]) {
+    const driver = new Driver();
+    const [a, b] = queues("a", "b");
+    for (let turn = 0; turn < 10; turn++) {
+      driver.start(a);
+      driver.finish(a, 100);
+      driver.now += 100;
+    }
+    if (told === "of its arrival") driver.arrive(b);
+    if (told === "of the queue") driver.policy.observe?.({ kind: "queue_added", queue: b });
+    assert.equal(driver.start(a, b), "b", told); // from 900, where a's last began
+    assert.equal(driver.start(a, b), "a", told); // both are at 1000
+  }
+});
+
 Deno.test("fair keeps the place of a queue that has been waiting when more arrives for it", () => {
   const driver = new Driver();
   const [a, b] = queues("a", "b");
+  driver.policy.observe?.({ kind: "queue_added", queue: b });
   driver.start(a, b);
   driver.finish(a, 100);
   driver.now = 100;
@@ -123,7 +141,7 @@ Deno.test("fair keeps the place of a queue that has been waiting when more arriv
   driver.policy.observe?.({ kind: "arrival", queue: b, nowMicros: 100 });
   driver.finish(a, 100);
   driver.now = 200;
-  for (const _ of [1, 2]) {
+  for (let turn = 0; turn < 3; turn++) {
     assert.equal(driver.start(a, b), "b");
     driver.finish(b, 90);
     driver.now += 90;

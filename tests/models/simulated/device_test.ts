@@ -143,7 +143,8 @@ Deno.test("a fatal fault fails what is in flight and all that follows", async ()
   a.start(lane, floatStep(1), 0, results.done("breaks"));
   a.start(lane, floatStep(1), 0, results.done("behind"));
   a.start(other, floatStep(2), 0, results.done("beside"));
-  clock.runAll();
+  clock.advanceTo(100);
+  assert.equal(results.all.length, 3);
   a.start(lane, floatStep(1), 0, results.done("after"));
   clock.runAll();
   assert.equal(faults.length, 1);
