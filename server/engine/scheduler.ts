@@ -225,7 +225,7 @@ export class Scheduler {
     loaded.executable.start(
       lane.lane,
       iteration.step,
-      iteration.expectedMicros,
+      iteration.expectedMicros || Infinity, // nothing known: not to be run in place
       (result) => this.finish(iteration, result, this.clock.nowMicros()),
     );
   }
