@@ -5,7 +5,7 @@
  * @module
  */
 import { setTimeout } from "node:timers/promises";
-import { toSluiceError } from "../models/errors.ts";
+import { SluiceError, toSluiceError } from "../models/errors.ts";
 import { FileRepository } from "../models/repository.ts";
 import { loadPolicy } from "../policies/load.ts";
 import { POLICIES } from "../policies/mod.ts";
@@ -58,9 +58,9 @@ export async function startGateway(
     const log = config.decisionLog === undefined
       ? undefined
       : parts.use(await JsonLinesFile.open(config.decisionLog, report));
-    if (config.repository === undefined) await Deno.mkdir(DEFAULT_REPOSITORY, { recursive: true });
-    const folder = config.repository ?? DEFAULT_REPOSITORY;
+    const folder = await repositoryFolder(config.repository);
     const repository = new FileRepository(folder, { warn: report });
+    parts.use(await claim(repository, report));
     const device = parts.use(openDevice(config.device, config));
     const engine = parts.use(
       await openEngine({
@@ -125,9 +125,29 @@ async function shutDown(
   return code;
 }
 
+/** The folder of the models: the one that was named, else the default one, made when missing. */
+export async function repositoryFolder(named: string | undefined): Promise<string> {
+  if (named !== undefined) return named;
+  await Deno.mkdir(DEFAULT_REPOSITORY, { recursive: true });
+  return DEFAULT_REPOSITORY;
+}
+
 /** What is asked before the models are there: the port is taken first, so that it fails first. */
 function answerWhileLoading(request: Request): Response {
   if (new URL(request.url).pathname === "/v2/health/live") return new Response();
   const headers = { "retry-after": "1" };
   return Response.json({ error: "Models are being loaded" }, { status: 503, headers });
+}
+
+/** Keeps a second gateway off the repository, where this process may write to it. */
+async function claim(
+  repository: FileRepository,
+  report: (message: string) => void,
+): Promise<Disposable | undefined> {
+  try {
+    return await repository.claim();
+  } catch (error) {
+    if (error instanceof SluiceError) throw error;
+    report(`${repository.folder} is read-only here: a second gateway on it would go unnoticed`);
+  }
 }

@@ -35,6 +35,16 @@ export async function usage<T>(reading: Promise<T>): Promise<T> {
 }
 
 /**
+ * A flag's value as a whole number from 1 on.
+ *
+ * @throws {UsageError} When it is none.
+ */
+export function wholeNumber(flag: string, text: string): number {
+  if (/^[1-9][0-9]{0,14}$/.test(text)) return Number(text);
+  throw new UsageError(`${flag} is "${text}"; expected a whole number, 1 or more`);
+}
+
+/**
  * Makes a command runnable.
  *
  * @param name The task's name, e.g. `start`.

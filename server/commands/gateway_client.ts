@@ -6,6 +6,7 @@
  */
 import { SluiceError } from "../../models/errors.ts";
 import { UsageError } from "./command.ts";
+import type { Io } from "./io.ts";
 
 /** A model's files by their paths in its folder, e.g. `1/model.onnx`. */
 export type UploadedFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
@@ -32,6 +33,11 @@ export interface StatisticsEntry {
   readonly inference_stats: Readonly<Record<"success" | "fail", { readonly count: number }>>;
   /** Bytes by class. */
   readonly memory_usage?: readonly { readonly type: string; readonly byte_size: number }[];
+}
+
+/** The admin key to send: the flag's, else the environment's. */
+export function adminKey(flag: string | undefined, io: Io): string | undefined {
+  return flag ?? io.env("SLUICE_ADMIN_KEY");
 }
 
 /** A gateway at a URL. */
@@ -74,11 +80,9 @@ export class GatewayClient {
 
   /**
    * Hands a model over, which it then serves instead of what its repository has under this name.
-   *
-   * @param config Triton's model configuration as JSON.
    */
-  async upload(name: string, files: UploadedFiles, config: object): Promise<void> {
-    const parameters: Record<string, string> = { config: JSON.stringify(config) };
+  async upload(name: string, files: UploadedFiles): Promise<void> {
+    const parameters: Record<string, string> = {};
     for (const [path, bytes] of files) parameters[`file:${path}`] = bytes.toBase64();
     await this.#call("POST", `/v2/repository/models/${name}/load`, { parameters });
   }
