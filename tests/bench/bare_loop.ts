@@ -16,6 +16,7 @@ import type { Tensor } from "../../models/tensor.ts";
 export interface BareLoopOptions {
   /** Threads of ONNX Runtime's pool. */
   readonly threads: number;
+  /** How long, the warm-up included. */
   readonly seconds: number;
   /** On the calling thread, or on one of the runtime's own with the way there and back. */
   readonly inPlace: boolean;

@@ -10,6 +10,7 @@ import type { ServerName } from "./servers.ts";
 export interface BenchRun {
   /** In the order in which they take turns. */
   readonly servers: readonly ServerName[];
+  /** What they serve. */
   readonly models: BenchModels;
   /** Length of a run. */
   readonly seconds: number;

@@ -3,15 +3,17 @@
  *
  * @module
  */
-import { openCpuDevice } from "../../models/cpu/device.ts";
-import { FolderRepository } from "../../models/repository.ts";
+import { openCpuDevice } from "../../models/cpu/mod.ts";
+import { FileRepository } from "../../models/repository.ts";
 import type { Tensor } from "../../models/tensor.ts";
 import type { Engine } from "../../server/engine/api.ts";
 import { openEngine } from "../../server/engine/engine.ts";
 
 /** A model of the repository, and the request to send it. */
 export interface LoopedModel {
+  /** Its name in the repository. */
   readonly name: string;
+  /** One complete request. */
   readonly inputs: readonly Tensor[];
 }
 
@@ -19,7 +21,9 @@ export interface LoopedModel {
 export interface EngineLoopOptions {
   /** Threads of ONNX Runtime's pool. */
   readonly threads: number;
+  /** Iterations that may run at once. */
   readonly lanes: number;
+  /** How long, the warm-up included. */
   readonly seconds: number;
 }
 
@@ -40,7 +44,7 @@ export async function engineRates(
   await using device = await openCpuDevice({ threads });
   await using engine = await openEngine({
     device,
-    repository: new FolderRepository(repository),
+    repository: new FileRepository(repository),
     lanes,
     loadAll: false,
   });

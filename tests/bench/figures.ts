@@ -22,8 +22,11 @@ export function pairedRatio(ours: readonly number[], theirs: readonly number[]):
 
 /** A goal for one figure, and whether it was met. */
 export interface Verdict {
+  /** What is judged, and the bound. */
   readonly goal: string;
+  /** What was measured. */
   readonly figure: number;
+  /** Whether it keeps the bound. */
   readonly met: boolean;
 }
 

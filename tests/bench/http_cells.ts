@@ -9,11 +9,15 @@ import type { ServerName } from "./servers.ts";
 /** Figures of a run that a goal may be about. */
 export type GoalFigure = "perSecond" | "p99Millis" | "serverCpu";
 
-/** Sluice's figure over a plain server's, and its bound. */
+/** A bound on the ratio between Sluice and a plain server. */
 export interface Goal {
+  /** What is compared. */
   readonly figure: GoalFigure;
+  /** The plain server. */
   readonly against: ServerName;
+  /** Which side of `ratio` is good. */
   readonly bound: "at least" | "at most";
+  /** Sluice's figure over the plain server's. */
   readonly ratio: number;
 }
 
@@ -21,9 +25,13 @@ export interface Goal {
 export interface HttpCell {
   /** `model/form/connections`, what `--only` names. */
   readonly name: string;
+  /** Name of the model. */
   readonly model: string;
+  /** Form of the request. */
   readonly form: Form;
+  /** Requests in flight. */
   readonly connections: number;
+  /** None where the cell is only to be read. */
   readonly goals: readonly Goal[];
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import { Option } from "commander";
+import yoctoSpinner from "yocto-spinner";
 import {
   defineCommand,
   EXIT,
@@ -12,7 +13,6 @@ import {
   runAsProcess,
   UsageError,
 } from "../../server/commands/command.ts";
-import { withProgress } from "../../server/commands/demo/progress.ts";
 import type { BenchRun } from "./bench_run.ts";
 import { measureHttp } from "./drive.ts";
 import { measureEventLoop } from "./event_loop.ts";
@@ -64,22 +64,19 @@ export const bench: Run = defineCommand(
       markdown?: true;
     }>();
     const selected = select(options.only);
-    const cells = HTTP_CELLS.filter(({ name }) => selected.has(name));
     const { servers, seconds, runs } = options;
     await requireWrk();
+    const spinner = io.interactive ? yoctoSpinner().start() : undefined;
+    const progress = (what: string) => {
+      if (spinner) spinner.text = what;
+      else io.err(`${what}\n`);
+    };
     const sections: Section[] = [];
     const failures: string[] = [];
-    await withProgress(io, async (progress) => {
+    try {
       progress("writing the models");
       const run: BenchRun = { servers, models: await writeModels(), seconds, runs, progress };
-      const parts = [
-        ...Array.from(
-          Map.groupBy(cells, ({ model }) => model),
-          ([model, own]): [string, Part] => [model, (run) => measureHttp(model, own, run)],
-        ),
-        ...Object.entries(PARTS).filter(([name]) => selected.has(name)),
-      ];
-      for (const [name, measure] of parts) {
+      for (const [name, measure] of parts(selected)) {
         try {
           sections.push(await measure(run));
         } catch (error) {
@@ -87,7 +84,9 @@ export const bench: Run = defineCommand(
           failures.push(`${name}: ${error instanceof Error ? error.message : error}`);
         }
       }
-    });
+    } finally {
+      spinner?.stop();
+    }
 
     const about = { ...await machine(), seconds, runs };
     const render = options.markdown ? renderMarkdown : renderText;
@@ -106,6 +105,19 @@ export const bench: Run = defineCommand(
     throw new Error(`Not measured: ${failures.join("; ")}`);
   },
 );
+
+/** One part per model over HTTP, then the others. */
+function parts(selected: ReadonlySet<string>): [name: string, part: Part][] {
+  const cells = HTTP_CELLS.filter(({ name }) => selected.has(name));
+  const byModel = Map.groupBy(cells, ({ model }) => model);
+  return [
+    ...Array.from(byModel, ([model, cells]): [string, Part] => [
+      model,
+      (run) => measureHttp(model, cells, run),
+    ]),
+    ...Object.entries(PARTS).filter(([name]) => selected.has(name)),
+  ];
+}
 
 function select(only: readonly string[] | undefined): Set<string> {
   if (only === undefined) return new Set(NAMES);

@@ -22,14 +22,19 @@ export type Form = "json" | "binary";
 
 /** A body on disk and the headers that go with it. */
 export interface RequestFile {
+  /** Where the body lies. */
   readonly path: string;
+  /** All that a client must send besides what HTTP asks for. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /** A model, one request for it in each form, and the answer. */
 export interface BenchModel {
+  /** Its name in the repository. */
   readonly name: string;
+  /** The same input in each form. */
   readonly requests: Readonly<Record<Form, RequestFile>>;
+  /** The output's values, as onnxruntime-node computes them. */
   readonly expected: Float32Array;
 }
 
@@ -39,7 +44,9 @@ export interface BenchModels {
   readonly repository: string;
   /** Triton's layout; holds nine copies of `peer_mlp`, `mlp_1` to `mlp_9`. */
   readonly copies: string;
+  /** Names of the copies. */
   readonly copyNames: readonly string[];
+  /** What `repository` holds, by name. */
   readonly models: ReadonlyMap<string, BenchModel>;
 }
 

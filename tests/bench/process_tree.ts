@@ -73,7 +73,9 @@ export function machineBusySeconds(): number {
 
 /** Memory of a process tree, bytes. */
 export interface TreeMemory {
+  /** Living processes of the tree. */
   readonly processes: number;
+  /** Resident pages, shared ones in full. */
   readonly rssBytes: number;
   /** Shared pages are divided among the processes that map them, see {@linkcode treeMemory}. */
   readonly pssBytes: number;

@@ -8,14 +8,19 @@ import type { Verdict } from "./figures.ts";
 
 /** One table of figures. */
 export interface Table {
+  /** What stands above it. */
   readonly title: string;
+  /** Heads of the columns. */
   readonly columns: readonly string[];
+  /** Cells of each row, as many as columns. */
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What one part of the benchmarks found: for readers, and for programs. */
+/** What one part of the benchmarks found. */
 export interface Section {
+  /** For readers. */
   readonly table: Table;
+  /** All goals of the part. */
   readonly verdicts: readonly Verdict[];
   /** Goes into the JSON file as it is. */
   readonly data: unknown;

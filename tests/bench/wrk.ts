@@ -13,17 +13,25 @@ const SCRIPT = fileURLToPath(new URL("./post.lua", import.meta.url));
 
 /** What to send, where to, how long. */
 export interface WrkOptions {
+  /** Where to post. */
   readonly url: string;
+  /** What to post, every time. */
   readonly request: RequestFile;
+  /** Requests in flight: each connection sends its next when it has the answer to its last. */
   readonly connections: number;
+  /** How long. */
   readonly seconds: number;
 }
 
 /** What the client saw. */
 export interface WrkRun {
+  /** Answers that came within the time. */
   readonly requests: number;
+  /** Those per second. */
   readonly perSecond: number;
+  /** Half of the answers took no longer. */
   readonly p50Millis: number;
+  /** All but one in a hundred took no longer. */
   readonly p99Millis: number;
 }
 
@@ -38,7 +46,7 @@ export interface CostedRun extends WrkRun {
 }
 
 const Summary = z.object({
-  requests: z.number().positive(),
+  requests: z.number(),
   micros: z.number(),
   p50: z.number(),
   p99: z.number(),
@@ -75,6 +83,9 @@ export async function runWrk(options: WrkOptions): Promise<WrkRun> {
     throw new Error(`wrk gave no summary: ${text.decode(stdout)}${text.decode(stderr)}`);
   }
   const summary = Summary.parse(JSON.parse(line));
+  if (summary.requests === 0) {
+    throw new Error(`${url} answered no request within ${seconds} s, try longer --seconds`);
+  }
   if (summary.refused + summary.broken > 0) {
     throw new Error(
       `${url} failed under ${connections} connections: ${summary.refused} answers were errors, ` +

@@ -14,8 +14,11 @@ import { InferenceSession, Tensor } from "onnxruntime-node";
 
 /** A request's JSON part, as far as a plain server reads it. */
 export interface InferJson {
+  /** Comes back with the answer. */
   readonly id?: string;
+  /** Defaults for all outputs. */
   readonly parameters?: { readonly binary_data_output?: boolean };
+  /** The tensors; the data of those with a size follow in binary. */
   readonly inputs: readonly {
     readonly name: string;
     readonly datatype: string;
@@ -23,6 +26,7 @@ export interface InferJson {
     readonly parameters?: { readonly binary_data_size?: number };
     readonly data?: readonly number[];
   }[];
+  /** Outputs asked for; all are sent in the form that the first asks for. */
   readonly outputs?: readonly {
     readonly name: string;
     readonly parameters?: { readonly binary_data?: boolean };
@@ -31,8 +35,11 @@ export interface InferJson {
 
 /** A decoded request: tensors by name, and how the answer is wanted. */
 export interface InferRequest {
+  /** Comes back with the answer. */
   readonly id?: string;
+  /** By name, as onnxruntime-node takes them. */
   readonly inputs: Record<string, Tensor>;
+  /** Whether the outputs are wanted in binary. */
   readonly binary: boolean;
 }
 
@@ -133,6 +140,7 @@ export async function open(): Promise<{ port: number; models: Map<string, Infere
   });
   const models = new Map<string, InferenceSession>();
   for (const name of readdirSync(values.repository).sort()) {
+    if (name.startsWith(".")) continue; // what the gateway keeps there
     const file = join(values.repository, name, "1", "model.onnx");
     models.set(name, await InferenceSession.create(file, sessionOptions));
   }
