@@ -28,53 +28,55 @@ export interface BatchingFacts {
  */
 export function batchingRule(facts: BatchingFacts): BatchingRule {
   const { signature, config, probe } = facts;
-  const leading = signature.inputs.map(leadsFree);
-  const separate = (reason: string, maxRows = 1): BatchingRule => ({
-    maxRows,
-    join: false,
-    reason,
-    batchedInputs: leading,
-    maxDelayMicros: 0,
-    probe: false,
-  });
   const declared = config?.max_batch_size;
-  if (facts.isDynamicallyQuantised) {
-    return separate(
-      "The model quantises by the range of the whole batch, so joining would move answers",
-      Math.max(1, declared ?? 1),
-    );
-  }
-  if (declared === 0) return separate("Its configuration sets max_batch_size to 0");
-  if (declared !== undefined) {
-    const batcher = config?.dynamic_batching;
-    if (batcher === undefined) {
-      return separate("Its configuration has no dynamic_batching", declared);
-    }
-    return {
-      maxRows: declared,
-      join: declared > 1,
-      reason: "Its configuration has dynamic_batching",
-      batchedInputs: leading,
-      maxDelayMicros: batcher.max_queue_delay_microseconds ?? 0,
-      probe: false,
-    };
-  }
+  if (declared !== undefined && declared > 0) return declaredRule(facts, declared, config);
+  if (facts.isDynamicallyQuantised) return separate(signature, QUANTISED);
+  if (declared === 0) return separate(signature, "Its configuration sets max_batch_size to 0");
   const maxRows = facts.maxBatch ?? DEFAULT_MAX_BATCH;
-  if (maxRows === 1) return separate("Its manifest limits it to one row");
+  if (maxRows === 1) return separate(signature, "Its manifest limits it to one row");
   if (probe !== undefined && probe.batchedInputs.length === signature.inputs.length) {
-    const { join, reason, batchedInputs } = probe;
-    return {
-      maxRows: join ? maxRows : 1,
-      join,
-      reason,
-      batchedInputs,
-      maxDelayMicros: 0,
-      probe: false,
-    };
+    if (!probe.join) return separate(signature, probe.reason);
+    return { ...probe, maxRows, maxDelayMicros: 0, probe: false };
   }
   const obstacle = obstacleToJoining(signature);
-  if (obstacle !== undefined) return separate(obstacle);
-  return { ...separate("Not probed yet", maxRows), probe: true };
+  if (obstacle !== undefined) return separate(signature, obstacle);
+  return { ...separate(signature, "Not probed yet"), maxRows, probe: true };
+}
+
+const QUANTISED =
+  "The model quantises by the range of the whole batch, so joining would move answers";
+
+/** With a batch dimension that the configuration vouches for, as Triton does. */
+function declaredRule(
+  { signature, isDynamicallyQuantised }: BatchingFacts,
+  maxRows: number,
+  config: ModelConfig | undefined,
+): BatchingRule {
+  const batcher = config?.dynamic_batching;
+  return {
+    maxRows,
+    join: batcher !== undefined && maxRows > 1 && !isDynamicallyQuantised,
+    reason: batcher === undefined
+      ? "Its configuration has no dynamic_batching"
+      : isDynamicallyQuantised
+      ? QUANTISED
+      : `Its configuration has dynamic_batching with max_batch_size ${maxRows}`,
+    batchedInputs: signature.inputs.map(() => true),
+    maxDelayMicros: batcher?.max_queue_delay_microseconds ?? 0,
+    probe: false,
+  };
+}
+
+/** No batch dimension is known, so each request is one row, whatever its shapes. */
+function separate({ inputs }: ModelSignature, reason: string): BatchingRule {
+  return {
+    maxRows: 1,
+    join: false,
+    reason,
+    batchedInputs: inputs.map(() => false),
+    maxDelayMicros: 0,
+    probe: false,
+  };
 }
 
 /** Why no dimension can be the batch, judged by the declared shapes alone. */

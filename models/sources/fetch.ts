@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { type CollectedFiles, collectFiles } from "./collect.ts";
 import { download, type OnProgress } from "./download.ts";
-import { unpackPackage } from "./npm.ts";
+import { type Environment, unpackPackage } from "./npm.ts";
 import { parseSource, type Source } from "./parse.ts";
 
 /** How to fetch. */
@@ -21,6 +21,8 @@ export interface FetchOptions {
   readonly signal?: AbortSignal;
   /** Told of a download's progress. */
   readonly onProgress?: OnProgress;
+  /** Where npm's settings are looked for; this process's environment when absent. */
+  readonly environment?: Environment;
 }
 
 /** A file or folder that a source led to. Disposing of it removes what was fetched. */
@@ -81,10 +83,10 @@ async function fetchInto(
   folder: string,
   parsed: Exclude<Source, { kind: "path" }>,
   source: string,
-  { sha256, signal, onProgress }: FetchOptions,
+  { sha256, signal, onProgress, environment }: FetchOptions,
 ): Promise<string> {
   if (parsed.kind === "npm") {
-    await unpackPackage(parsed.name, parsed.version, folder, signal);
+    await unpackPackage(parsed.name, parsed.version, folder, { signal, environment });
     const path = await inPackage(folder, parsed.path, source);
     await verify(path, source, sha256);
     return path;

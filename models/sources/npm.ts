@@ -13,6 +13,7 @@ import Config from "@npmcli/config";
 import definitions from "@npmcli/config/lib/definitions/index.js";
 // @ts-types="./pacote.d.ts"
 import pacote from "pacote";
+import process from "node:process";
 import { SluiceError } from "../errors.ts";
 
 /** npm's names of what can go wrong, as ours. Anything else is a registry out of reach. */
@@ -21,6 +22,17 @@ const FAULTS: Readonly<Record<string, "invalid_argument" | "too_large">> = {
   ENOSPC: "too_large",
   EDQUOT: "too_large",
 };
+
+/** Environment variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How to fetch a package. */
+export interface PackageOptions {
+  /** Stops it. */
+  readonly signal?: AbortSignal;
+  /** Where npm's settings are looked for; this process's when absent. */
+  readonly environment?: Environment;
+}
 
 /**
  * Unpacks a package into an empty folder.
@@ -33,11 +45,17 @@ export async function unpackPackage(
   name: string,
   version: string,
   folder: string,
-  signal?: AbortSignal,
+  { signal, environment = process.env }: PackageOptions = {},
 ): Promise<void> {
-  const config = new Config({ ...definitions, npmPath: folder, argv: [], warn: false });
-  await config.load();
   try {
+    const config = new Config({
+      ...definitions,
+      npmPath: folder,
+      argv: [],
+      env: environment,
+      warn: false,
+    });
+    await config.load();
     await pacote.extract(`${name}@${version}`, folder, { ...config.flat, signal });
   } catch (error) {
     signal?.throwIfAborted();

@@ -14,6 +14,7 @@ export default class Config {
     options: Definitions & {
       readonly npmPath: string;
       readonly argv: readonly string[];
+      readonly env: Readonly<Record<string, string | undefined>>;
       readonly warn: boolean;
     },
   );

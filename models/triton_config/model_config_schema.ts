@@ -50,7 +50,7 @@ const input = message({
   data_type: dataType,
   format: noted(enumeration("FORMAT_NONE", "FORMAT_NHWC", "FORMAT_NCHW")),
   dims,
-  reshape: tensorReshape,
+  reshape: noted(tensorReshape),
   is_shape_tensor: noted(flag),
   allow_ragged_batch: noted(flag),
   optional: flag,
@@ -61,7 +61,7 @@ const output = message({
   name: text,
   data_type: dataType,
   dims,
-  reshape: tensorReshape,
+  reshape: noted(tensorReshape),
   label_filename: text,
   is_shape_tensor: noted(flag),
   is_non_linear_format_io: noted(flag),
@@ -120,24 +120,21 @@ const optimization = message({
   eager_batching: flag,
 });
 
-const queuePolicy = {
+const queuePolicy = message({
   timeout_action: enumeration("REJECT", "DELAY"),
   default_timeout_microseconds: uint64,
   allow_timeout_override: flag,
   max_queue_size: uint32,
-};
+});
 
 const dynamicBatching = message({
-  preferred_batch_size: repeated(int32),
+  preferred_batch_size: noted(repeated(int32)),
   max_queue_delay_microseconds: uint64,
   preserve_ordering: noted(flag),
   priority_levels: uint64,
   default_priority_level: uint64,
-  default_queue_policy: message({
-    ...queuePolicy,
-    timeout_action: noted(queuePolicy.timeout_action),
-  }),
-  priority_queue_policy: noted(map(message(queuePolicy))),
+  default_queue_policy: noted(queuePolicy),
+  priority_queue_policy: noted(map(queuePolicy)),
 });
 
 const sequenceBatching = message({
