@@ -98,7 +98,11 @@ export type Decision =
     readonly because: string;
   };
 
-/** What a policy is told, for those that learn. `queue` is stable for a model's life. */
+/**
+ * What a policy is told, for those that learn. `queue` is stable for a model's life. A policy that
+ * is switched to is told `queue_added` of every queue that is there, then hears of what happens
+ * from then on; that includes charges for iterations that it did not choose.
+ */
 export type PolicyEvent =
   | { readonly kind: "queue_added" | "queue_removed"; readonly queue: QueueView }
   | { readonly kind: "arrival" | "cancel"; readonly queue: QueueView; readonly nowMicros: number }
@@ -107,7 +111,7 @@ export type PolicyEvent =
     readonly queue: QueueView;
     readonly nowMicros: number;
     readonly rows: number;
-    /** Device time of the iteration, divided by the lanes busy meanwhile. */
+    /** Device time of the iteration, failed or not, divided by the lanes busy meanwhile. */
     readonly micros: number;
   };
 

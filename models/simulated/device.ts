@@ -49,7 +49,10 @@ export interface SimulatedFaults {
 
 /** How the simulated device shall behave. */
 export interface SimulatedOptions {
-  /** Whose time it takes. */
+  /**
+   * Whose time it takes. On the system's an iteration ends when a timer fires, a millisecond late or
+   * so; what it reports, and when the next one begins, is as if the timer were exact.
+   */
   readonly clock: Clock;
   /** Capacity; 8 GiB when absent. */
   readonly memoryBytes?: number;
