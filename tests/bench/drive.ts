@@ -114,13 +114,19 @@ async function untilIdle({ pid }: Server): Promise<void> {
 function section(model: string, results: readonly [HttpCell, CellRuns][]): Section {
   const rows: string[][] = [];
   const all: Verdict[] = [];
-  for (const [{ form, connections, goals }, runs] of results) {
+  for (const [{ name, form, connections, goals }, runs] of results) {
     for (const [server, own] of runs) {
       const ratio = (figure: GoalFigure) =>
         pairedRatio(runs.get("sluice")!.map((run) => run[figure]), own.map((run) => run[figure]));
       const verdicts = goals.filter(({ against }) => against === server && runs.has("sluice"))
         .map(({ figure, bound, ratio: value }) =>
-          judge(TITLES[figure], ratio(figure), bound, value)
+          judge(
+            `${name} against ${SERVER_TITLES[server]}`,
+            TITLES[figure],
+            ratio(figure),
+            bound,
+            value,
+          )
         );
       all.push(...verdicts);
       const compared = server !== "sluice" && runs.has("sluice");

@@ -50,7 +50,7 @@ export async function measureEventLoop(
         gaps.push(probe.largestMillis);
       }
       const largest = Math.max(...gaps);
-      const verdicts = judged ? [judge(`${title}: gap ms`, largest, "at most", GOAL_MILLIS)] : [];
+      const verdicts = judged ? [judge(title, "gap ms", largest, "at most", GOAL_MILLIS)] : [];
       all.push(...verdicts);
       data[title] = gaps;
       const { size } = await Deno.stat(request.path);
@@ -96,7 +96,7 @@ class GapProbe implements Disposable {
 async function writeLoads(models: BenchModels["models"]): Promise<Load[]> {
   const { binary } = models.get("peer_wide")!.requests;
   const loads: Load[] = [1, 8].map((connections) => ({
-    title: `peer_wide, binary, ${connections} connections`,
+    title: `peer_wide, binary, connections: ${connections}`,
     model: "peer_wide",
     connections,
     request: binary,
@@ -104,7 +104,7 @@ async function writeLoads(models: BenchModels["models"]): Promise<Load[]> {
   }));
   for (const rows of JSON_ROWS) {
     loads.push({
-      title: `peer_mlp, JSON, ${rows} rows, 8 connections`,
+      title: `peer_mlp, JSON, rows: ${rows}, connections: 8`,
       model: "peer_mlp",
       connections: 8,
       request: await writeRows(models.get("peer_mlp")!.requests.json, rows),
@@ -112,7 +112,7 @@ async function writeLoads(models: BenchModels["models"]): Promise<Load[]> {
     });
   }
   loads.push({
-    title: "peer_wide, JSON, 1 connection",
+    title: "peer_wide, JSON, connections: 1",
     model: "peer_wide",
     connections: 1,
     request: models.get("peer_wide")!.requests.json,

@@ -22,6 +22,8 @@ export function pairedRatio(ours: readonly number[], theirs: readonly number[]):
 
 /** A goal for one figure, and whether it was met. */
 export interface Verdict {
+  /** Whose figure: a cell, a model, a load. */
+  readonly subject: string;
   /** What is judged, and the bound. */
   readonly goal: string;
   /** What was measured. */
@@ -32,13 +34,14 @@ export interface Verdict {
 
 /** Judges a figure that must be at least or at most so much. */
 export function judge(
+  subject: string,
   name: string,
   figure: number,
   bound: "at least" | "at most",
   value: number,
 ): Verdict {
   const met = bound === "at least" ? figure >= value : figure <= value;
-  return { goal: `${name} ${bound} ${value}`, figure, met };
+  return { subject, goal: `${name} ${bound} ${value}`, figure, met };
 }
 
 /** Three significant digits and thousands apart: 12,346, 1.23, 0.0123. */

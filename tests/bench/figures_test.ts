@@ -28,10 +28,13 @@ Deno.test("pairedRatio() is untouched by what slows a pair of runs down", () => 
 });
 
 Deno.test("judge() compares with the bound itself included", () => {
-  assert.deepEqual(judge("CPU", 1, "at most", 1), { goal: "CPU at most 1", figure: 1, met: true });
-  assert.equal(judge("CPU", 1.001, "at most", 1).met, false);
-  assert.equal(judge("rate", 0.9, "at least", 0.9).met, true);
-  assert.equal(judge("rate", 0.899, "at least", 0.9).met, false);
+  assert.deepEqual(
+    judge("wide", "CPU", 1, "at most", 1),
+    { subject: "wide", goal: "CPU at most 1", figure: 1, met: true },
+  );
+  assert.equal(judge("wide", "CPU", 1.001, "at most", 1).met, false);
+  assert.equal(judge("wide", "rate", 0.9, "at least", 0.9).met, true);
+  assert.equal(judge("wide", "rate", 0.899, "at least", 0.9).met, false);
 });
 
 Deno.test("significant() shows three digits, and whole numbers from a thousand up", () => {

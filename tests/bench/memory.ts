@@ -33,7 +33,7 @@ export async function measureMemory(
   for (const [name, memory] of samples) {
     const pss = memory.map(({ pssBytes }) => pssBytes / 1e6);
     const verdicts = name === "sluice"
-      ? [judge("PSS MB", median(pss), "at most", GOAL_MEGABYTES)]
+      ? [judge("nine copies of peer_mlp", "PSS MB", median(pss), "at most", GOAL_MEGABYTES)]
       : [];
     all.push(...verdicts);
     rows.push([

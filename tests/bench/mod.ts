@@ -16,6 +16,7 @@ import {
 import type { BenchRun } from "./bench_run.ts";
 import { measureHttp } from "./drive.ts";
 import { measureEventLoop } from "./event_loop.ts";
+import { significant } from "./figures.ts";
 import { HTTP_CELLS } from "./http_cells.ts";
 import { machine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
@@ -93,8 +94,11 @@ export const bench: Run = defineCommand(
     io.out(`${Object.entries(about).map(([key, value]) => `${key} ${value}`).join(", ")}\n\n`);
     for (const { table } of sections) io.out(`${render(table)}\n`);
     const verdicts = sections.flatMap(({ verdicts }) => verdicts);
-    const met = verdicts.filter(({ met }) => met).length;
-    io.out(`${met} of ${verdicts.length} goals met\n`);
+    const missed = verdicts.filter(({ met }) => !met);
+    io.out(`${verdicts.length - missed.length} of ${verdicts.length} goals met\n`);
+    for (const { subject, goal, figure } of missed) {
+      io.out(`Missed: ${subject}: ${significant(figure)}, goal ${goal}\n`);
+    }
     if (options.json !== undefined) {
       const results = sections.map(({ table: { title }, data, verdicts }) => (
         { title, data, verdicts }

@@ -10,8 +10,8 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { InferenceSession, Tensor } from "onnxruntime-node";
 import { identityModel, mlpModel, scaleModel, seededValues } from "../fixtures/onnx.ts";
+import { callAfresh } from "./fresh_process.ts";
 import { mobilenetModel } from "./mobilenet.ts";
 
 /** Where the benchmarks write; ignored by git. */
@@ -139,7 +139,7 @@ async function writeRequests({ name, input }: Source, file: Uint8Array): Promise
 
   return {
     name,
-    expected: await answer(file, new Tensor("float32", values, shape)),
+    expected: await callAfresh("plainAnswer", file, values, shape),
     requests: {
       json: { path: `${path}.json`, headers: { "Content-Type": "application/json" } },
       binary: {
@@ -151,16 +151,6 @@ async function writeRequests({ name, input }: Source, file: Uint8Array): Promise
       },
     },
   };
-}
-
-async function answer(file: Uint8Array, x: Tensor): Promise<Float32Array> {
-  const session = await InferenceSession.create(file);
-  try {
-    const { y } = await session.run({ x });
-    return Float32Array.from(y.data as Float32Array);
-  } finally {
-    await session.release();
-  }
 }
 
 function ignoreNotFound(error: unknown): void {

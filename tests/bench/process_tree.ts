@@ -82,8 +82,8 @@ export interface TreeMemory {
 }
 
 /**
- * Memory of the tree below `root`. Pages of Deno's executable and of ONNX Runtime count in full:
- * this process maps them too, and must not make a server look small by sharing with it.
+ * Memory of the tree below `root`. Pages of Deno's executable count in full: this process maps them
+ * too, and must not make a server look small by sharing with it.
  */
 export function treeMemory(root: number): TreeMemory {
   const pids = processTree(root);
@@ -92,9 +92,8 @@ export function treeMemory(root: number): TreeMemory {
   let pss = 0;
   for (const pid of pids) {
     for (const mapping of mappings(pid)) {
-      const { file } = mapping;
       rss += mapping.rss;
-      pss += file === executable || file.includes("onnxruntime") ? mapping.rss : mapping.pss;
+      pss += mapping.file === executable ? mapping.rss : mapping.pss;
     }
   }
   return { processes: pids.length, rssBytes: rss * 1024, pssBytes: pss * 1024 };

@@ -6,9 +6,8 @@
 import { join } from "node:path";
 import { STARTERS } from "../../models/starter/starters.ts";
 import { fetchStarters } from "../../server/commands/demo/fetch.ts";
-import { bareRate } from "./bare_loop.ts";
-import { engineRates } from "./engine_loop.ts";
 import type { BenchRun } from "./bench_run.ts";
+import { callAfresh } from "./fresh_process.ts";
 import { judge, median, pairedRatio, significant, type Verdict } from "./figures.ts";
 import { BENCH_OUT } from "./models.ts";
 import { type Section, verdictCell } from "./report.ts";
@@ -38,19 +37,25 @@ export async function measureStarters({ seconds, runs, progress }: BenchRun): Pr
   const data: Record<string, unknown> = {};
   for (const { name, samples: [inputs] } of STARTERS) {
     const path = join(STARTER_REPOSITORY, name, "1", "model.onnx");
+    const models = [{ name, inputs }];
+    const length = { threads, seconds };
     const engine: number[] = [];
     const bare: number[] = [];
     const bareOffLoop: number[] = [];
     for (let run = 1; run <= runs; run++) {
       progress(`${name}: run ${run} of ${runs}`);
-      const models = [{ name, inputs }];
-      engine.push(...await engineRates(STARTER_REPOSITORY, models, { threads, lanes: 1, seconds }));
-      bare.push(await bareRate(path, inputs, { threads, seconds, inPlace: true }));
-      bareOffLoop.push(await bareRate(path, inputs, { threads, seconds, inPlace: false }));
+      const inEngine = { ...length, lanes: 1 };
+      engine.push(...await callAfresh("engineRates", STARTER_REPOSITORY, models, inEngine));
+      const inPlace = { ...length, inPlace: true };
+      bare.push(await callAfresh("bareRate", path, inputs, inPlace));
+      const offLoop = { ...length, inPlace: false };
+      bareOffLoop.push(await callAfresh("bareRate", path, inputs, offLoop));
     }
     const millis = 1000 / median(bare);
     const ratio = pairedRatio(engine, bare);
-    const verdicts = millis < GOAL_FROM_MILLIS ? [] : [judge(name, ratio, "at least", GOAL_RATIO)];
+    const verdicts = millis < GOAL_FROM_MILLIS
+      ? []
+      : [judge(name, "ratio", ratio, "at least", GOAL_RATIO)];
     all.push(...verdicts);
     data[name] = { engine, bare, bareOffLoop };
     rows.push([

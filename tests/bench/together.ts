@@ -4,8 +4,9 @@
  * @module
  */
 import { STARTERS } from "../../models/starter/starters.ts";
-import { engineRates, type LoopedModel } from "./engine_loop.ts";
+import type { EngineLoopOptions, LoopedModel } from "./engine_loop.ts";
 import type { BenchRun } from "./bench_run.ts";
+import { callAfresh } from "./fresh_process.ts";
 import { judge, median, significant } from "./figures.ts";
 import { type Section, verdictCell } from "./report.ts";
 import { ensureStarters, STARTER_REPOSITORY } from "./starters.ts";
@@ -24,28 +25,26 @@ export async function measureTogether({ seconds, runs, progress }: BenchRun): Pr
     if (starter === undefined) throw new Error(`There is no starter model ${name}`);
     return { name, inputs: starter.samples[0] };
   });
+  const length = { threads: THREADS, seconds };
+  const rates = (models: readonly LoopedModel[], options: EngineLoopOptions) =>
+    callAfresh("engineRates", STARTER_REPOSITORY, models, options);
   const samples: { alone: number[]; together: number[]; throughput: number }[] = [];
   for (let run = 1; run <= runs; run++) {
     progress(`two models together: run ${run} of ${runs}`);
     const alone: number[] = [];
-    for (const model of models) {
-      const options = { threads: THREADS, lanes: 1, seconds };
-      alone.push(...await engineRates(STARTER_REPOSITORY, [model], options));
-    }
-    const options = { threads: THREADS, lanes: 2, seconds };
-    const together = await engineRates(STARTER_REPOSITORY, models, options);
+    for (const model of models) alone.push(...await rates([model], { ...length, lanes: 1 }));
+    const together = await rates(models, { ...length, lanes: 2 });
     const throughput = together.reduce((sum, rate, i) => sum + rate / alone[i], 0);
     samples.push({ alone, together, throughput });
   }
-  const verdicts = [
-    judge("throughput", median(samples.map(({ throughput }) => throughput)), "at least", GOAL),
-  ];
+  const throughput = median(samples.map(({ throughput }) => throughput));
+  const verdicts = [judge(NAMES.join(" and "), "throughput", throughput, "at least", GOAL)];
   const rows = models.map(({ name }, i) => {
     const alone = median(samples.map((sample) => sample.alone[i]));
     const together = median(samples.map((sample) => sample.together[i]));
     return [name, significant(alone), significant(together), (together / alone).toFixed(2), ""];
   });
-  rows.push(["both", "", "", verdicts[0].figure.toFixed(2), verdictCell(verdicts)]);
+  rows.push(["both", "", "", throughput.toFixed(2), verdictCell(verdicts)]);
   const columns = ["model", "alone, one lane, requests/s", "together, two lanes", "ratio", "goal"];
   return { table: { title: "Two models together", columns, rows }, verdicts, data: samples };
 }
