@@ -8,7 +8,7 @@ import { join, relative, sep } from "node:path";
 import type { Command } from "commander";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
-import { FileRepository, type NewVersion } from "../../models/repository.ts";
+import { type BatchingProbe, FileRepository, type NewVersion } from "../../models/repository.ts";
 import { fetchSource } from "../../models/sources/fetch.ts";
 import { formatBytes } from "../bytes.ts";
 import { openDevice } from "../devices.ts";
@@ -91,7 +91,7 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
     ? await withProgress(io, `Trying ${name}`, tryStaged(staged.model))
     : undefined;
   if (trial?.warning !== undefined) warn(io, `it did not run on zeros: ${trial.warning}`);
-  await staged.commit(staged.model.batching.probe ? trial?.model.batching : undefined);
+  await staged.commit(probeOf(staged.model, trial));
   if (gateway !== undefined) {
     const uploading = gateway.upload(name, await readFiles(join(folder, name)));
     await withProgress(io, `Uploading to ${gateway.url}`, uploading);
@@ -158,6 +158,13 @@ async function freeVersion(
 async function tryStaged(model: Model): Promise<Trial> {
   await using device = openDevice("cpu", {});
   return await tryModel(model, device);
+}
+
+/** What the trial found out about joining, where the files had left it open. */
+function probeOf({ batching }: Model, trial: Trial | undefined): BatchingProbe | undefined {
+  if (trial === undefined || !batching.probe) return undefined;
+  const { join, reason, batchedInputs } = trial.model.batching;
+  return { join, reason, batchedInputs };
 }
 
 /** A model's files by their paths in its folder. */

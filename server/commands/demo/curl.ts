@@ -4,6 +4,7 @@
  * @module
  */
 import type { Starter } from "../../../models/starter/starters.ts";
+import type { Tensor } from "../../../models/tensor.ts";
 
 /** A command line and what it is for. */
 export interface CurlLine {
@@ -21,9 +22,9 @@ export function curlLines(server: string, starters: readonly Starter[]): CurlLin
   return [
     {
       about: "Which digit is this? The three likeliest, as probability:class:label",
-      line: post(server, digits, classify),
+      line: post(server, digits.name, digits.samples[7], classify), // a seven
     },
-    { about: "Which cultivar is this wine?", line: post(server, wine) },
+    { about: "Which cultivar is this wine?", line: post(server, wine.name, wine.samples[0]) },
     { about: "What a model takes and gives", line: `curl -s ${server}/v2/models/${digits.name}` },
     {
       about: "What it has done so far",
@@ -33,15 +34,15 @@ export function curlLines(server: string, starters: readonly Starter[]): CurlLin
   ];
 }
 
-function post(server: string, { name, samples }: Starter, outputs?: unknown): string {
-  const inputs = samples[0].map(({ name, datatype, shape, data }) => ({
+function post(server: string, model: string, sample: readonly Tensor[], outputs?: unknown): string {
+  const inputs = sample.map(({ name, datatype, shape, data }) => ({
     name,
     datatype,
     shape,
     data: [...new Float32Array(data.slice().buffer)].map(shortest),
   }));
   const body = JSON.stringify({ inputs, outputs });
-  return `curl -s ${server}/v2/models/${name}/infer -d '${body}'`;
+  return `curl -s ${server}/v2/models/${model}/infer -d '${body}'`;
 }
 
 /** The shortest decimal of at most seven digits, which is all that FP32 holds. */

