@@ -7,7 +7,8 @@
 const SIZE_T_FIELDS = 10;
 const UORDBLKS = 7; // bytes in use in the arenas
 const HBLKHD = 4; // bytes in use in blocks mapped one by one
-const M_ARENA_MAX = -8;
+const M_TRIM_THRESHOLD = -1;
+const M_MMAP_THRESHOLD = -3;
 
 const SYMBOLS = {
   // struct mallinfo2 mallinfo2(void): ten times size_t; glibc 2.33 and later
@@ -40,9 +41,14 @@ export class Heap implements Disposable {
     return read(UORDBLKS) + read(HBLKHD);
   }
 
-  /** Lets all threads share one arena, so that what one frees another can use. */
-  shareArena(): void {
-    this.#library.symbols.mallopt(M_ARENA_MAX, 1);
+  /**
+   * From which size on a block is mapped on its own and returns to the system the moment it is
+   * freed. Smaller ones come from the arena of the thread that asks, which keeps the free space
+   * at its end up to `keptBytes`: no call trims that.
+   */
+  setThresholds(mappedBytes: number, keptBytes: number): void {
+    this.#library.symbols.mallopt(M_MMAP_THRESHOLD, mappedBytes);
+    this.#library.symbols.mallopt(M_TRIM_THRESHOLD, keptBytes);
   }
 
   /** Gives free pages back to the system. */

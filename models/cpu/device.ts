@@ -29,6 +29,11 @@ export interface CpuDeviceOptions {
   readonly libraryPath?: string;
 }
 
+/** While nothing loads: buffers of usual requests are reused, not mapped anew each time. */
+const BUFFERS_MAPPED_FROM = 1 << 20;
+/** While a model loads: its weights shall leave nothing behind in the arena of a loading thread. */
+const WEIGHTS_MAPPED_FROM = 32 << 10;
+const KEPT_PER_THREAD = 2 << 20;
 /** Measurements of unloaded models that are kept for their return. */
 const KEPT_MEASUREMENTS = 1024;
 
@@ -47,7 +52,7 @@ export function openCpuDevice(options: CpuDeviceOptions = {}): Device {
     arenaBytes: memoryBytes,
   });
   const heap = openHeap();
-  heap?.shareArena();
+  heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
   return new CpuDevice(runtime, environment, heap, memoryBytes);
 }
 
@@ -84,9 +89,11 @@ class CpuDevice implements Device {
     const turn = Promise.withResolvers<void>();
     this.#loading = turn.promise;
     await before;
+    this.#heap?.setThresholds(WEIGHTS_MAPPED_FROM, KEPT_PER_THREAD);
     try {
       return await this.#stage(model, signal);
     } finally {
+      this.#heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
       turn.resolve();
     }
   }
@@ -97,7 +104,10 @@ class CpuDevice implements Device {
 
   memory(): readonly MemoryUse[] {
     const uses: MemoryUse[] = [];
-    let arenaBytes = this.#arena?.statistics().allocated ?? 0;
+    if (this.#arena === undefined) return uses;
+    const { overheadBytes } = this.#arena;
+    uses.push({ class: "overhead", bytes: overheadBytes });
+    let arenaBytes = this.#arena.statistics().allocated - overheadBytes;
     for (const { model, persistentBytes, arenaWeightBytes, hostBytes } of this.#models) {
       arenaBytes -= arenaWeightBytes;
       uses.push({ model: model.name, class: "persistent", bytes: persistentBytes });

@@ -9,7 +9,7 @@ import type { Model } from "../model.ts";
 import { decodeOnnx } from "../onnx/decode.ts";
 
 /**
- * What to load a model from: its content, or its path when parts of it lie in other files.
+ * What to load a model from: its path, where it has one, or its content.
  *
  * @throws {SluiceError} `invalid_argument` when it is no ONNX file, or its external data are
  * missing or lie outside its folder.
@@ -28,7 +28,8 @@ export async function modelSource(model: Model): Promise<string | Uint8Array<Arr
   if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
   const content = await readFile(path, label);
   const { externalData } = decodeOnnx(content, `${label} (${basename(path)})`);
-  if (externalData.size === 0) return content;
+  // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
+  content.buffer.transfer(0);
   for (const location of externalData) await checkExternal(path, location, label);
   return path;
 }
