@@ -153,12 +153,14 @@ function section(model: string, results: readonly [HttpCell, CellRuns][]): Secti
   };
 }
 
+/** The last four are of the plain servers' rows: Sluice's figure over theirs, and the goals. */
 const COLUMNS = [
   ...["request", "connections", "server", "requests/s", "p50 ms", "p99 ms", "CPU s / 1000"],
-  ...["other load", "Sluice's requests/s ÷ it", "p99 ÷ it", "CPU ÷ it", "goal"],
+  ...["other load", "÷ requests/s", "÷ p99", "÷ CPU", "goal"],
 ];
 
 function spread(values: readonly number[]): string {
-  const [low, high] = [Math.min(...values), Math.max(...values)].map(significant);
-  return `${significant(median(values))} (${low}–${high})`;
+  const middle = significant(median(values));
+  if (values.length === 1) return middle;
+  return `${middle} (${significant(Math.min(...values))}–${significant(Math.max(...values))})`;
 }

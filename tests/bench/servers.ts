@@ -18,8 +18,8 @@ export const SERVER_NAMES: readonly ServerName[] = ["sluice", "deno", "fastify"]
 /** Names as the tables show them. */
 export const SERVER_TITLES: Readonly<Record<ServerName, string>> = {
   sluice: "Sluice",
-  deno: "Deno.serve + onnxruntime-node",
-  fastify: "fastify + onnxruntime-node (Node)",
+  deno: "plain Deno.serve",
+  fastify: "plain fastify",
 };
 
 /** A running server. */
