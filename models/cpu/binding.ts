@@ -18,6 +18,8 @@ export class Binding implements Disposable {
   readonly #tensors: Tensor[] = [];
   /** Whether every output that can be bound is: then a run is one call and nothing to read back. */
   #settled = false;
+  /** Whether a bound output has yet to show that runs write to it. */
+  #unproven = false;
   #outputsVary: boolean;
   readonly #account: (bytes: number) => void;
   #bytes = 0;
@@ -86,6 +88,7 @@ export class Binding implements Disposable {
    * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
    */
   run(): number {
+    if (this.#unproven) this.#markOutputs();
     const started = performance.now();
     try {
       this.#arguments.run();
@@ -94,6 +97,7 @@ export class Binding implements Disposable {
       this.#arguments.run();
       this.#outputsVary = true;
     }
+    if (this.#unproven && !this.#proveOutputs()) this.#arguments.run();
     const micros = (performance.now() - started) * 1000;
     if (!this.#settled) this.#collect();
     return micros;
@@ -106,6 +110,7 @@ export class Binding implements Disposable {
    * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
    */
   async runNonblocking(): Promise<number> {
+    if (this.#unproven) this.#markOutputs();
     const started = performance.now();
     try {
       await this.#arguments.runNonblocking();
@@ -114,6 +119,7 @@ export class Binding implements Disposable {
       await this.#arguments.runNonblocking();
       this.#outputsVary = true;
     }
+    if (this.#unproven && !this.#proveOutputs()) await this.#arguments.runNonblocking();
     const micros = (performance.now() - started) * 1000;
     if (!this.#settled) this.#collect();
     return micros;
@@ -133,6 +139,7 @@ export class Binding implements Disposable {
         this.#arguments.setOutput(i, outputs[i].tensor);
       }
       this.#settled = outputs.every((output) => output.tensor !== null);
+      this.#unproven = outputs.some((output) => output.unproven);
       this.#accountTo(this.inputBytes + sumOfBytes(outputs));
     } catch (error) {
       this.#releaseMade();
@@ -140,20 +147,41 @@ export class Binding implements Disposable {
     }
   }
 
+  #markOutputs(): void {
+    for (const output of this.#outputs) if (output.unproven) output.mark();
+  }
+
+  /** Returns false when a run did not write to every bound output, which are then unbound. */
+  #proveOutputs(): boolean {
+    this.#unproven = false;
+    let all = true;
+    for (const [i, output] of this.#outputs.entries()) {
+      if (!output.unproven || output.prove()) continue;
+      all = false;
+      this.#unbind(i);
+    }
+    return all;
+  }
+
   /**
    * After a failed run: were outputs bound, their shapes may be at fault, and a run that makes its
    * own tells. Returns false when none were.
    */
   #unbindOutputs(): boolean {
+    this.#unproven = false;
     let any = false;
     for (const [i, output] of this.#outputs.entries()) {
       if (output.tensor === null) continue;
       any = true;
-      output.unbind();
-      this.#arguments.setOutput(i, null);
+      this.#unbind(i);
     }
-    this.#settled = false;
     return any;
+  }
+
+  #unbind(index: number): void {
+    this.#outputs[index].unbind();
+    this.#arguments.setOutput(index, null);
+    this.#settled = false;
   }
 
   #releaseMade(): void {

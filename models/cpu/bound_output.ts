@@ -14,6 +14,8 @@ import { joinElements } from "./byte_strings.ts";
 import { ELEMENT_TYPE_OF } from "./element_types.ts";
 
 const NO_BYTES = stableBytes(0);
+/** Written over a buffer to see whether a run writes to it. */
+const MARK = 0xa5;
 
 /** An output's host buffer and, once its shape is known, the tensor over it. */
 export class BoundOutput implements Disposable {
@@ -21,6 +23,8 @@ export class BoundOutput implements Disposable {
   readonly #spec: TensorSpec;
   #buffer = NO_BYTES;
   #bound: Deno.PointerValue = null;
+  #data = NO_BYTES;
+  #state: "unseen" | "written" | "passed through" = "unseen";
 
   constructor(environment: Environment, spec: TensorSpec) {
     this.#environment = environment;
@@ -68,9 +72,12 @@ export class BoundOutput implements Disposable {
     }
   }
 
-  /** Lets later runs write where `tensor`, the result of {@linkcode take}, lies. Strings cannot. */
+  /**
+   * Lets later runs write where `tensor`, the result of {@linkcode take}, lies. Not possible for
+   * strings, nor for what is passed through.
+   */
   bind(tensor: Tensor): void {
-    if (tensor.datatype === "BYTES") return;
+    if (tensor.datatype === "BYTES" || this.#state === "passed through") return;
     this.unbind();
     this.#bound = wrapTensor(
       this.#environment,
@@ -78,6 +85,28 @@ export class BoundOutput implements Disposable {
       tensor.shape,
       tensor.data,
     );
+    this.#data = tensor.data;
+    if (tensor.data.length === 0) this.#state = "written";
+  }
+
+  /** Whether a run has yet to show that it writes to the buffer. */
+  get unproven(): boolean {
+    return this.#bound !== null && this.#state === "unseen";
+  }
+
+  /** Before a run of an unproven output. */
+  mark(): void {
+    this.#data.fill(MARK);
+  }
+
+  /**
+   * After that run: whether it wrote to the buffer. ONNX Runtime passes an output that is an input
+   * or a constant itself through, and leaves the buffer as it was.
+   */
+  prove(): boolean {
+    const written = this.#data.some((byte) => byte !== MARK);
+    this.#state = written ? "written" : "passed through";
+    return written;
   }
 
   /** Lets runs make tensors of their own again. */

@@ -39,7 +39,7 @@ export function modelOf(
 }
 
 export function signatureFor(inputs: readonly TensorShape[]): Signature {
-  return { key: inputs.map((input) => input.shape.join("x")).join(","), inputs };
+  return { key: inputs.map(({ name, shape }) => `${name}:${shape.join("x")}`).join(","), inputs };
 }
 
 /** A step whose inputs come in one piece each. */
