@@ -15,12 +15,9 @@ export class GatewayProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
 
-  private constructor(writable: string, flags: readonly string[]) {
-    const args = startTask().map((argument) =>
-      argument.startsWith("--allow-write") ? `--allow-write=${writable}` : argument
-    );
+  private constructor(flags: readonly string[]) {
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: [...args, "--port", "0", ...flags],
+      args: [...startTask(), "--port", "0", ...flags],
       cwd: ROOT,
       env: { NO_COLOR: "1" },
       stdout: "null",
@@ -30,8 +27,8 @@ export class GatewayProcess implements AsyncDisposable {
   }
 
   /** Starts it on a free port. */
-  static start(writable: string, ...flags: string[]): GatewayProcess {
-    return new GatewayProcess(writable, flags);
+  static start(...flags: string[]): GatewayProcess {
+    return new GatewayProcess(flags);
   }
 
   async #read(): Promise<void> {

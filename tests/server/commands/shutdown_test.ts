@@ -28,10 +28,7 @@ const BODY = JSON.stringify({
 Deno.test("start answers every request it accepted when SIGTERM comes under load", () =>
   withModels(doubled, async (folder, repository) => {
     const log = join(folder, "decisions.jsonl");
-    await using gateway = GatewayProcess.start(
-      folder,
-      ...["--repository", repository, "--decision-log", log],
-    );
+    await using gateway = GatewayProcess.start("--repository", repository, "--decision-log", log);
     const url = await gateway.serving;
     let answered = 0;
     const client = async () => {
@@ -65,8 +62,10 @@ Deno.test("start answers every request it accepted when SIGTERM comes under load
 Deno.test("start is held up by no idle, half-sent or unread request when it shall end", () =>
   withModels(doubled, async (folder, repository) => {
     await using gateway = GatewayProcess.start(
-      folder,
-      ...["--repository", repository, "--drain-timeout", "0.2"],
+      "--repository",
+      repository,
+      "--drain-timeout",
+      "0.2",
     );
     const url = new URL(await gateway.serving);
     const post = `POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n`;
@@ -82,10 +81,7 @@ Deno.test("start is held up by no idle, half-sent or unread request when it shal
 
 Deno.test("start ends at once, and says that it failed, when a second signal comes", () =>
   withModels(doubled, async (folder, repository) => {
-    await using gateway = GatewayProcess.start(
-      folder,
-      ...["--repository", repository, "--drain-delay", "3600"],
-    );
+    await using gateway = GatewayProcess.start("--repository", repository, "--drain-delay", "3600");
     await gateway.serving;
     let ended = false;
     const exitCode = gateway.exitCode().finally(() => ended = true);

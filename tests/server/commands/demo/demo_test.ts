@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import ort from "onnxruntime-node";
+import { type Starter, STARTERS, starterSource } from "../../../../models/starter/starters.ts";
+import { fetchPath } from "../../../../models/sources/fetch.ts";
+import type { Tensor } from "../../../../models/tensor.ts";
+import { infer } from "../../../../server/commands/demo/client.ts";
+import { demo } from "../../../../server/commands/demo/demo.ts";
+import { RecordedIo } from "../recorded_io.ts";
+
+const TEXT = await Deno.readTextFile(
+  new URL("../../../../server/commands/demo/picture.txt", import.meta.url),
+);
+
+/** Temporary files go to a folder of the test's own; gives what is left of them in the end. */
+async function leftBehind(work: () => Promise<void>): Promise<string[]> {
+  const folder = await Deno.makeTempDir();
+  const before = Deno.env.get("TMPDIR");
+  Deno.env.set("TMPDIR", folder);
+  try {
+    await work();
+    return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  } finally {
+    if (before === undefined) Deno.env.delete("TMPDIR");
+    else Deno.env.set("TMPDIR", before);
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("demo serves eight models, prints requests that work, and reads the picture", async (t) => {
+  const left = await leftBehind(async () => {
+    const io = new RecordedIo();
+    const ended = demo(["--port", "0"], io);
+    await Promise.race([io.wrote("Serving until Ctrl-C"), ended]);
+    const server = /models at (\S+)/.exec(io.stdout)?.[1] ?? assert.fail(io.stderr);
+
+    await t.step("prints the text in the picture", () => {
+      assert.ok(io.stdout.endsWith(`\n\n${TEXT}`), io.stdout.slice(-300));
+    });
+    await t.step("prints requests that work", async () => {
+      const lines = io.stdout.split("\n").filter((line) => line.startsWith("curl "));
+      assert.equal(lines.length, 5);
+      const [digit, wine] = await Promise.all(lines.map(paste));
+      assert.match(JSON.parse(digit).outputs[0].data[0], /^0\.99\d*:7:7$/);
+      assert.deepEqual(JSON.parse(wine).outputs[0].data, [0]);
+    });
+    for (const starter of STARTERS) {
+      await t.step(`answers as ONNX Runtime does: ${starter.name}`, () => compare(server, starter));
+    }
+
+    io.stop();
+    assert.equal(await ended, 0);
+    await assert.rejects(fetch(server));
+  });
+  assert.deepEqual(left, []);
+});
+
+Deno.test("demo ends by itself when it shall do so once", async () => {
+  const io = new RecordedIo();
+  assert.equal(await demo(["--port", "0", "--once"], io), 0);
+  assert.ok(io.stdout.endsWith(`\n\n${TEXT}`));
+});
+
+Deno.test("demo ends in order when it is stopped while it fetches", async () => {
+  const left = await leftBehind(async () => {
+    const io = new RecordedIo();
+    const ended = demo(["--port", "0"], io);
+    io.stop();
+    assert.equal(await ended, 0);
+    assert.equal(io.stdout, "");
+  });
+  assert.deepEqual(left, []);
+});
+
+Deno.test("demo names --port when the port is in use", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const io = new RecordedIo();
+  assert.equal(await demo(["--port", String(listener.addr.port)], io), 1);
+  assert.match(io.stderr, /^Error: Port \d+ .* is in use .*--port/);
+});
+
+Deno.test("demo refuses flags that it does not know or understand", async () => {
+  for (
+    const [argv, message] of [[["--prot", "1"], "--port"], [["--port", "x"], "65535"]] as const
+  ) {
+    const io = new RecordedIo();
+    assert.equal(await demo([...argv], io), 2);
+    assert.ok(io.stderr.includes(message), io.stderr);
+  }
+});
+
+/** Does what a shell and curl would do with a line of the demo; gives the answer. */
+async function paste(line: string): Promise<string> {
+  const [, url, body] = /^curl -s (\S+)(?: -d '([^']*)')?$/.exec(line) ?? assert.fail(line);
+  const response = await fetch(
+    url,
+    body === undefined ? {} : {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body,
+    },
+  );
+  const answer = await response.text();
+  assert.equal(response.status, 200, answer);
+  return answer;
+}
+
+/** Every sample must get the very answer that a plain session gives. */
+async function compare(server: string, starter: Starter): Promise<void> {
+  await using fetched = await fetchPath(starterSource(starter));
+  const session = await ort.InferenceSession.create(fetched.path, { intraOpNumThreads: 1 });
+  for (const sample of starter.samples) {
+    const feeds = Object.fromEntries(sample.map((tensor) => [tensor.name, toOrt(tensor)]));
+    const expected = await session.run(feeds);
+    const outputs = await infer(server, starter.name, sample);
+    assert.deepEqual(outputs.map(({ name }) => name), session.outputNames.map(String));
+    for (const { name, shape, data } of outputs) {
+      const { dims, data: values } = expected[name];
+      assert.deepEqual(shape, [...dims], name);
+      assertClose(data, values as Float32Array | BigInt64Array, name);
+    }
+  }
+  await session.release();
+}
+
+function toOrt({ datatype, shape, data }: Tensor): ort.Tensor {
+  const { buffer } = data.slice();
+  return datatype === "INT64"
+    ? new ort.Tensor("int64", new BigInt64Array(buffer), shape)
+    : new ort.Tensor("float32", new Float32Array(buffer), shape);
+}
+
+/** Threads may sum in another order; labels must be the same. */
+function assertClose(data: Uint8Array, expected: Float32Array | BigInt64Array, name: string) {
+  const { buffer } = data.slice();
+  if (expected instanceof BigInt64Array) {
+    return assert.deepEqual(new BigInt64Array(buffer), expected, name);
+  }
+  const found = new Float32Array(buffer);
+  assert.equal(found.length, expected.length, name);
+  const off = found.findIndex((value, index) => Math.abs(value - expected[index]) > 1e-5);
+  assert.equal(off, -1, `${name}[${off}] is ${found[off]}, not ${expected[off]}`);
+}
