@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { formatManifest } from "../../../models/manifest.ts";
+import { collectFiles } from "../../../models/sources/collect.ts";
+import * as fixtures from "../../fixtures/onnx.ts";
+import { repositoryWith } from "../../fixtures/repository.ts";
+import { refusal } from "../refusal.ts";
+
+const SCALE = fixtures.scaleModel();
+
+async function collect(
+  files: Record<string, string | Uint8Array>,
+  path = "",
+  version?: number,
+) {
+  await using folder = await repositoryWith(files);
+  const collected = await collectFiles(join(folder.path, path), version);
+  const relative = (paths: ReadonlyMap<string, string>) =>
+    Object.fromEntries(
+      Array.from(paths, ([name, path]) => [name, path.slice(folder.path.length + 1)]),
+    );
+  return {
+    files: relative(collected.files),
+    shared: relative(collected.shared),
+    settings: collected.settings,
+  };
+}
+
+Deno.test("collectFiles() takes a file under the name it has in a repository", async () => {
+  assert.deepEqual(await collect({ "net.onnx": SCALE, "other.txt": "" }, "net.onnx"), {
+    files: { "model.onnx": "net.onnx" },
+    shared: {},
+    settings: {},
+  });
+});
+
+Deno.test("collectFiles() takes external data along", async () => {
+  const { model, data } = fixtures.externalDataModel("d/weights.bin");
+  const files = { "net.onnx": model, "d/weights.bin": data };
+  for (const path of ["", "net.onnx"]) {
+    assert.deepEqual((await collect(files, path)).files, {
+      "model.onnx": "net.onnx",
+      "d/weights.bin": "d/weights.bin",
+    });
+  }
+  await assert.rejects(
+    collect({ "net.onnx": model }),
+    refusal("not_found", /needs external data, and .*weights\.bin is missing$/),
+  );
+  await assert.rejects(
+    collect({ "net.onnx": fixtures.externalDataModel("../x").model }),
+    refusal("invalid_argument", /stays in its folder$/),
+  );
+});
+
+Deno.test("collectFiles() takes the chosen version of a model's folder, its settings and labels", async () => {
+  const files = {
+    "1/net.onnx": SCALE,
+    "12/net.onnx": SCALE,
+    "config.pbtxt":
+      'default_model_filename: "net.onnx" output { name: "y" label_filename: "l/y.txt" }',
+    "l/y.txt": "a\nb\n",
+    "README.md": "",
+    "manifest.json": formatManifest({ weight: 2, versions: { "1": { bytes: 1 } } }),
+  };
+  const rest = {
+    shared: { "config.pbtxt": "config.pbtxt", "l/y.txt": "l/y.txt" },
+    settings: { weight: 2 },
+  };
+  assert.deepEqual(await collect(files), { files: { "net.onnx": "12/net.onnx" }, ...rest });
+  assert.deepEqual(await collect(files, "", 1), { files: { "net.onnx": "1/net.onnx" }, ...rest });
+  await assert.rejects(collect(files, "", 2), refusal("not_found", /2\/net\.onnx is missing$/));
+});
+
+Deno.test("collectFiles() refuses what is no model", async () => {
+  await assert.rejects(collect({}, "nowhere"), refusal("not_found", /nowhere is missing$/));
+  await assert.rejects(collect({ x: "" }), refusal("invalid_argument", /has no model; expected/));
+  await assert.rejects(
+    collect({ "a.onnx": SCALE, "b.onnx": SCALE }),
+    refusal("invalid_argument", /has the models [ab]\.onnx, [ab]\.onnx; expected/),
+  );
+  await assert.rejects(collect({ "a.onnx": "text" }), refusal("invalid_argument", /it is text$/));
+  await assert.rejects(
+    collect({ "a.onnx": SCALE }, "a.onnx", 3),
+    refusal("invalid_argument", /^a\.onnx has no versions to choose from$/),
+  );
+});
