@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { appRoutes } from "../../../server/protocols/app.ts";
+import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
+import { openApiDocument } from "../../../server/protocols/openapi.ts";
+import { errorResponder } from "../../../server/protocols/status.ts";
+import { ask, testApp } from "./exchange.ts";
+import { fakeEngine } from "./fake_engine.ts";
+
+const app = testApp({ engine: fakeEngine([]), version: "1.2.3" });
+
+Deno.test("openApiDocument() describes every route and no other", () => {
+  const routes = appRoutes({
+    engine: fakeEngine([]),
+    errorResponse: errorResponder(false),
+    maxBodyBytes: 1,
+    jsonOffLoopBytes: 1,
+    codecs: new CodecPool(1),
+    guard: () => {},
+    strictReadiness: false,
+    version: "",
+  });
+  const served = routes.flatMap(({ methods, path }) =>
+    methods.map((method) =>
+      `${method} ${path.replace(/\{\[0-9\]\+\}/, "").replaceAll(/:(\w+)/g, "{$1}")}`
+    )
+  );
+  const { paths } = openApiDocument("") as { paths: Record<string, Record<string, unknown>> };
+  const described = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations)
+      .filter((key) => key !== "parameters")
+      .map((method) => `${method.toUpperCase()} ${path}`)
+  );
+  assert.deepEqual(described.sort(), served.sort());
+});
+
+Deno.test("openApiDocument() refers only to what it holds", () => {
+  const document = openApiDocument("");
+  const { schemas } = document.components as { schemas: Record<string, unknown> };
+  const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)];
+  assert.ok(references.length > 0);
+  for (const [, name] of references) assert.ok(name in schemas, name);
+});
+
+Deno.test("GET /openapi.json and /docs need nothing from elsewhere", async () => {
+  const { text } = await ask(app, "GET", "/openapi.json");
+  assert.equal(JSON.parse(text).info.version, "1.2.3");
+  const page = await ask(app, "GET", "/docs");
+  assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
+  const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link);
+  assert.equal(links.length, 3);
+  for (const link of links) {
+    const file = await ask(app, "GET", link);
+    assert.equal(file.status, 200, link);
+    assert.ok(file.bytes.byteLength > 0);
+  }
+});
