@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { openCpuDevice } from "../../../models/cpu/mod.ts";
+import type { Datatype, Tensor } from "../../../models/tensor.ts";
+import { relativeDifference } from "../../../models/tensor_difference.ts";
+import {
+  branchModel,
+  gatherModel,
+  int64,
+  mlpModel,
+  quantisedModel,
+  seededValues,
+  slowModel,
+} from "../../fixtures/onnx.ts";
+import { fp32Tensor, modelOf, outputsOf, stepOf } from "../../conformance/device_models.ts";
+import type { NodeApiRequest, TensorText } from "./node_api_process.ts";
+
+const TYPES: Partial<Record<Datatype, TensorText["type"]>> = { FP32: "float32", INT64: "int64" };
+
+/** Answers of onnxruntime-node, from a process of its own. */
+async function nodeApiAnswers(
+  model: Uint8Array<ArrayBuffer>,
+  requests: readonly (readonly Tensor[])[],
+): Promise<TensorText[][]> {
+  const input: NodeApiRequest = {
+    model: model.toBase64(),
+    requests: requests.map((request) => request.map(toText)),
+  };
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", new URL("node_api_process.ts", import.meta.url).pathname],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "inherit",
+  });
+  await using process = command.spawn();
+  const writer = process.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(input)));
+  await writer.close();
+  const { success, stdout } = await process.output();
+  assert.ok(success);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+function toText({ name, datatype, shape, data }: Tensor): TensorText {
+  const type = TYPES[datatype];
+  assert.ok(type !== undefined, `No text for ${datatype}`);
+  return { name, type, shape, base64: data.toBase64() };
+}
+
+function x(shape: number[], seed: number): Tensor[] {
+  const count = shape.reduce((product, dim) => product * dim, 1);
+  return [fp32Tensor("x", shape, seededValues(seed, count))];
+}
+
+async function starter(file: string): Promise<Uint8Array<ArrayBuffer>> {
+  return await Deno.readFile(new URL(`../../../models/starter/${file}`, import.meta.url));
+}
+
+function named(name: string, [tensor]: Tensor[]): Tensor[] {
+  return [{ ...tensor, name }];
+}
+
+const CASES: [string, () => Promise<Uint8Array<ArrayBuffer>>, Tensor[][]][] = [
+  ["a dense net", () => Promise.resolve(mlpModel()), [x([1, 784], 1), x([7, 784], 2)]],
+  ["a chain of products", () => Promise.resolve(slowModel(4, 64)), [x([3, 64], 3)]],
+  ["branches", () => Promise.resolve(branchModel()), [x([4], 4), x([4], 5), x([4], 6)]],
+  ["dynamic quantisation", () => Promise.resolve(quantisedModel()), [x([2, 4], 7)]],
+  [
+    "look-ups",
+    () => Promise.resolve(gatherModel()),
+    [[{ name: "index", datatype: "INT64", shape: [3], data: int64([0, -1, 5]) }]],
+  ],
+  [
+    "a convolutional net",
+    () => starter("digits_cnn.onnx"),
+    [named("pixels", x([1, 1, 8, 8], 8)), named("pixels", x([5, 1, 8, 8], 9))],
+  ],
+  [
+    "a tree ensemble",
+    () => starter("wine.onnx"),
+    [named("features", x([1, 13], 10)), named("features", x([6, 13], 11))],
+  ],
+];
+
+for (const [what, read, requests] of CASES) {
+  Deno.test(`start() answers ${what} as onnxruntime-node does`, async () => {
+    const bytes = await read();
+    const expected = await nodeApiAnswers(bytes, requests);
+    await using device = openCpuDevice({ threads: 2 });
+    await using staged = await device.stage(modelOf("model", bytes));
+    await using executable = await staged.upload();
+    const lane = device.openLane(0);
+    // By turns, so that each signature's binding is used again after another's.
+    for (const expectedMicros of [Infinity, 1, Infinity]) {
+      for (const [i, request] of requests.entries()) {
+        const outputs = await outputsOf(executable, lane, stepOf(request), expectedMicros);
+        assert.equal(outputs.length, expected[i].length);
+        for (const [k, { name, datatype, shape, data }] of outputs.entries()) {
+          const { base64, ...declared } = expected[i][k];
+          assert.deepEqual({ name, type: TYPES[datatype], shape }, declared);
+          const difference = relativeDifference(datatype, data, Uint8Array.fromBase64(base64));
+          assert.ok(difference <= 1e-6, `${name} differs by ${difference}`);
+        }
+      }
+    }
+  });
+}
