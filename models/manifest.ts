@@ -6,8 +6,8 @@
  */
 import { z } from "zod";
 import { SluiceError } from "./errors.ts";
-import { tensorSchema, tensorToJson } from "./tensor_json.ts";
-import type { Tensor } from "./tensor.ts";
+import { isDatatype, type Tensor } from "./tensor.ts";
+import { tensorFromJson, tensorToJson } from "./tensor_json.ts";
 
 /** Rows that an iteration may join where nobody says otherwise. The engine chooses far fewer. */
 export const DEFAULT_MAX_BATCH = 32;
@@ -23,6 +23,22 @@ const versionSchema = z.strictObject({
   bytes: z.int().nonnegative().optional(),
   source: z.string().optional(),
   batching: probeSchema.optional(),
+});
+
+const tensorSchema = z.strictObject({
+  name: z.string(),
+  datatype: z.string().refine(isDatatype, "expected a datatype such as FP32"),
+  shape: z.array(z.int().nonnegative()),
+  data: z.array(z.union([z.number(), z.string(), z.boolean()])).optional(),
+  base64: z.base64().optional(),
+}).transform((json, context) => {
+  try {
+    return tensorFromJson(json);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    context.addIssue(error.message);
+    return z.NEVER;
+  }
 });
 
 const manifestSchema = z.strictObject({

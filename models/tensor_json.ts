@@ -5,48 +5,48 @@
  * @module
  */
 import { Buffer } from "node:buffer";
-import { z } from "zod";
 import { byteLength, type Datatype, DATATYPE_BYTES, elementCount, type Tensor } from "./tensor.ts";
 
-const datatypes = Object.keys(DATATYPE_BYTES) as [Datatype, ...Datatype[]];
+/** One value of a tensor. Integers beyond 2^53, NaN and the infinities are written as strings. */
+export type JsonValue = number | string | boolean;
 
-/** Schema of a tensor in JSON: either `data` or `base64`. It gives a {@linkcode Tensor}. */
-export const tensorSchema: z.ZodType<Tensor> = z.strictObject({
-  name: z.string(),
-  datatype: z.enum(datatypes),
-  shape: z.array(z.int().nonnegative()),
-  data: z.array(z.union([z.number(), z.string(), z.boolean()])).optional(),
-  base64: z.base64().optional(),
-}).transform((tensor, context): Tensor => {
-  const { name, datatype, shape } = tensor;
-  try {
-    if ((tensor.data === undefined) === (tensor.base64 === undefined)) {
-      throw new RangeError("expected either data or base64");
-    }
-    const data = tensor.base64 === undefined
-      ? encode(datatype, tensor.data!)
-      : new Uint8Array(Buffer.from(tensor.base64, "base64"));
-    checkLength(datatype, shape, data);
-    return { name, datatype, shape, data };
-  } catch (error) {
-    context.issues.push({
-      code: "custom",
-      message: error instanceof Error ? error.message : String(error),
-      input: tensor,
-    });
-    return z.NEVER;
+/** A tensor in JSON, with either `data` or `base64`. */
+export interface JsonTensor {
+  /** The tensor's name. */
+  readonly name: string;
+  /** Any datatype; FP16 and BF16 have no values in JSON, only bytes. */
+  readonly datatype: Datatype;
+  /** Exact. */
+  readonly shape: readonly number[];
+  /** All values, row-major. */
+  readonly data?: readonly JsonValue[];
+  /** The tensor's bytes. */
+  readonly base64?: string;
+}
+
+/**
+ * The tensor that a JSON form stands for.
+ *
+ * @throws {RangeError} A value or their number does not fit datatype and shape.
+ */
+export function tensorFromJson({ name, datatype, shape, data, base64 }: JsonTensor): Tensor {
+  if ((data === undefined) === (base64 === undefined)) {
+    throw new RangeError("has to have either data or base64");
   }
-});
+  const bytes = data === undefined
+    ? new Uint8Array(Buffer.from(base64!, "base64"))
+    : encode(datatype, data);
+  checkLength(datatype, shape, bytes);
+  return { name, datatype, shape, data: bytes };
+}
 
-/** A tensor as {@linkcode tensorSchema} reads it. */
-export function tensorToJson({ name, datatype, shape, data }: Tensor): Record<string, unknown> {
+/** The JSON form of a tensor, with its bytes. */
+export function tensorToJson({ name, datatype, shape, data }: Tensor): JsonTensor {
   return { name, datatype, shape, base64: Buffer.from(data).toString("base64") };
 }
 
-type Value = number | string | boolean;
-
 /** How one value of a datatype is written. FP16 and BF16 have no JSON form. */
-const WRITERS: Partial<Record<Datatype, (view: DataView, at: number, value: Value) => void>> = {
+const WRITERS: Partial<Record<Datatype, (view: DataView, at: number, value: JsonValue) => void>> = {
   BOOL: (view, at, value) => view.setUint8(at, boolean(value)),
   UINT8: (view, at, value) => view.setUint8(at, Number(unsigned(8, value))),
   UINT16: (view, at, value) => view.setUint16(at, Number(unsigned(16, value)), true),
@@ -60,7 +60,7 @@ const WRITERS: Partial<Record<Datatype, (view: DataView, at: number, value: Valu
   FP64: (view, at, value) => view.setFloat64(at, real(value), true),
 };
 
-function encode(datatype: Datatype, values: readonly Value[]): Uint8Array<ArrayBuffer> {
+function encode(datatype: Datatype, values: readonly JsonValue[]): Uint8Array<ArrayBuffer> {
   if (datatype === "BYTES") return encodeStrings(values);
   const write = WRITERS[datatype];
   if (write === undefined) throw new RangeError(`${datatype} values have no JSON form; use base64`);
@@ -70,7 +70,7 @@ function encode(datatype: Datatype, values: readonly Value[]): Uint8Array<ArrayB
   return new Uint8Array(view.buffer);
 }
 
-function encodeStrings(values: readonly Value[]): Uint8Array<ArrayBuffer> {
+function encodeStrings(values: readonly JsonValue[]): Uint8Array<ArrayBuffer> {
   const parts = values.map((value) => {
     if (typeof value !== "string") throw new RangeError(`${value} is no string`);
     const text = Buffer.from(value);
@@ -81,31 +81,30 @@ function encodeStrings(values: readonly Value[]): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-function boolean(value: Value): number {
+function boolean(value: JsonValue): number {
   if (typeof value !== "boolean") throw new RangeError(`${value} is neither true nor false`);
   return value ? 1 : 0;
 }
 
-function real(value: Value): number {
+function real(value: JsonValue): number {
   const special = typeof value === "string" && ["NaN", "Infinity", "-Infinity"].includes(value);
   if (typeof value !== "number" && !special) throw new RangeError(`${value} is no number`);
   return Number(value);
 }
 
-function unsigned(bits: number, value: Value): bigint {
+function unsigned(bits: number, value: JsonValue): bigint {
   const exact = integer(value);
   if (BigInt.asUintN(bits, exact) !== exact) throw new RangeError(`${value} is not in UINT${bits}`);
   return exact;
 }
 
-function signed(bits: number, value: Value): bigint {
+function signed(bits: number, value: JsonValue): bigint {
   const exact = integer(value);
   if (BigInt.asIntN(bits, exact) !== exact) throw new RangeError(`${value} is not in INT${bits}`);
   return exact;
 }
 
-/** Integers beyond 2^53 are written as strings. */
-function integer(value: Value): bigint {
+function integer(value: JsonValue): bigint {
   if (!/^-?[0-9]+$/.test(String(value))) throw new RangeError(`${value} is no integer`);
   return BigInt(value);
 }

@@ -54,7 +54,11 @@ export class FilesOnDisk implements ModelFiles {
   readonly #root: string;
   readonly #name: string;
 
-  /** @param root The repository's folder, its real path. */
+  /**
+   * The folder need not exist.
+   *
+   * @param root The repository's folder, its real path.
+   */
   constructor(root: string, name: string) {
     this.#root = root;
     this.#name = name;
@@ -114,7 +118,11 @@ export class FilesOnDisk implements ModelFiles {
 export class FilesInMemory implements ModelFiles {
   readonly #files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
-  /** @param files Content by path. */
+  /**
+   * Nothing is copied.
+   *
+   * @param files Content by path.
+   */
   constructor(files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>) {
     this.#files = files;
   }
@@ -148,7 +156,11 @@ export class FilesOverlaid implements ModelFiles {
   readonly #upper: ModelFiles;
   readonly #lower: ModelFiles;
 
-  /** @param upper Hides what has the same path in `lower`. */
+  /**
+   * Neither is changed.
+   *
+   * @param upper Hides what has the same path in `lower`.
+   */
   constructor(upper: ModelFiles, lower: ModelFiles) {
     this.#upper = upper;
     this.#lower = lower;

@@ -94,7 +94,7 @@ Deno.test("FileRepository.read() warns of folders that look like versions and ar
 });
 
 Deno.test("FileRepository.read() takes configuration, manifest and labels together", async () => {
-  const sample = [{
+  const sample: Tensor[] = [{
     name: "x",
     datatype: "FP32",
     shape: [1, 4],

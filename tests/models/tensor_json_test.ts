@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
-import { tensorSchema, tensorToJson } from "../../models/tensor_json.ts";
+import { type JsonTensor, tensorFromJson, tensorToJson } from "../../models/tensor_json.ts";
 import type { Tensor } from "../../models/tensor.ts";
 
-const read = (json: unknown) => tensorSchema.safeParse(json);
-
-Deno.test("tensorSchema reads values of every datatype that has a JSON form", () => {
-  const cases: [datatype: string, data: unknown[], bytes: number[]][] = [
+Deno.test("tensorFromJson() reads values of every datatype that has a JSON form", () => {
+  const cases: [
+    datatype: JsonTensor["datatype"],
+    data: JsonTensor["data"] & object,
+    bytes: number[],
+  ][] = [
     ["BOOL", [true, false], [1, 0]],
     ["UINT8", [255], [255]],
     ["UINT16", [258], [2, 1]],
@@ -20,26 +22,27 @@ Deno.test("tensorSchema reads values of every datatype that has a JSON form", ()
     ["BYTES", ["é"], [2, 0, 0, 0, 0xc3, 0xa9]],
   ];
   for (const [datatype, data, bytes] of cases) {
-    const parsed = read({ name: "x", datatype, shape: [data.length], data });
-    assert.deepEqual([...parsed.data!.data], bytes, datatype);
+    const tensor = tensorFromJson({ name: "x", datatype, shape: [data.length], data });
+    assert.deepEqual([...tensor.data], bytes, datatype);
   }
 });
 
-Deno.test("tensorSchema reads back what tensorToJson() writes", () => {
+Deno.test("tensorFromJson() reads back what tensorToJson() writes", () => {
   const tensor: Tensor = {
     name: "x",
     datatype: "FP16",
     shape: [2],
     data: Uint8Array.of(0, 60, 1, 255),
   };
-  assert.deepEqual(read(JSON.parse(JSON.stringify(tensorToJson(tensor)))).data, tensor);
+  assert.deepEqual(tensorFromJson(tensorToJson(tensor)), tensor);
 });
 
-Deno.test("tensorSchema refuses values and sizes that do not fit", () => {
-  const refuses = (json: object, message: RegExp) => {
-    const { error } = read({ name: "x", shape: [1], ...json });
-    assert.match(error?.issues[0].message ?? "", message);
-  };
+Deno.test("tensorFromJson() refuses values and sizes that do not fit", () => {
+  const refuses = (json: Omit<JsonTensor, "name" | "shape">, message: RegExp) =>
+    assert.throws(
+      () => tensorFromJson({ name: "x", shape: [1], ...json }),
+      { name: "RangeError", message },
+    );
   refuses({ datatype: "INT8", data: [128] }, /128 is not in INT8/);
   refuses({ datatype: "UINT64", data: [-1] }, /-1 is not in UINT64/);
   refuses({ datatype: "INT32", data: [1.5] }, /1.5 is no integer/);
