@@ -16,6 +16,7 @@ import { errorResponder } from "./status.ts";
 
 /** What the front end serves and how. */
 export interface AppOptions {
+  /** Runs the requests. */
   readonly engine: Engine;
   /** Key for the routes that change anything; without one only loopback may call them. */
   readonly adminKey?: string;

@@ -8,8 +8,6 @@ import { promisify } from "node:util";
 import { deflate, deflateSync, gunzip, gzip, gzipSync, inflate } from "node:zlib";
 import { SluiceError } from "../../models/errors.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** A content coding that this server speaks. */
 export type ContentCoding = "gzip" | "deflate";
 
@@ -20,6 +18,11 @@ const CODECS = {
 
 /** A `Content-Encoding` that this server does not speak; its answer says which it does. */
 export class UnsupportedCoding extends SluiceError {
+  /**
+   * Refuses a coding.
+   *
+   * @param coding As the request named it.
+   */
   constructor(coding: string) {
     super(
       "unsupported",
@@ -37,7 +40,11 @@ const IN_PLACE_BYTES = 4096;
  * @throws {SluiceError} `unsupported` for another coding, `invalid_argument` when the body is not
  *   what its coding says, `too_large` when it unfolds beyond `maxBytes`.
  */
-export async function decompress(coding: string, body: Bytes, maxBytes: number): Promise<Bytes> {
+export async function decompress(
+  coding: string,
+  body: Uint8Array<ArrayBuffer>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   if (coding === "identity" || coding === "") return body;
   if (coding !== "gzip" && coding !== "deflate") {
     throw new UnsupportedCoding(coding);
@@ -59,7 +66,10 @@ export async function decompress(coding: string, body: Bytes, maxBytes: number):
 }
 
 /** Compresses a response; at once where it is small. */
-export function compress(coding: ContentCoding, body: Bytes): Bytes | Promise<Bytes> {
+export function compress(
+  coding: ContentCoding,
+  body: Uint8Array<ArrayBuffer>,
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   const codec = CODECS[coding];
   return body.byteLength <= IN_PLACE_BYTES
     ? bytesOf(codec.encodeNow(body))
@@ -67,7 +77,7 @@ export function compress(coding: ContentCoding, body: Bytes): Bytes | Promise<By
 }
 
 /** A Buffer's bytes, whose memory is never shared. */
-function bytesOf(buffer: Uint8Array): Bytes {
+function bytesOf(buffer: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
 }
 

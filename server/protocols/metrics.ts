@@ -1,25 +1,14 @@
 /**
- * `/metrics` in Prometheus' text format: Triton's names, which people already graph, and what Triton
- * lacks. Everything is read from the engine at the scrape; nothing is counted here.
+ * `/metrics` in Prometheus' text format. Everything is read from the engine at the scrape; nothing is
+ * counted here.
  *
  * @module
  */
-import process from "node:process";
-import { Counter, Gauge, Registry } from "prom-client";
-import type { Duration, Engine, ModelStatistics, ServedModel } from "../engine/api.ts";
-import { type Latencies, LatencyHistogram } from "./latency_histogram.ts";
+import { type Histogram as HdrHistogram, JsHistogram } from "hdr-histogram-js";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Engine } from "../engine/api.ts";
+import { COUNTERS, GAUGES, labelsOf, LATENCIES, type LatencySource } from "./metric_sources.ts";
 import type { Route } from "./router.ts";
-
-type Labels = Record<string, string | number>;
-type Sample = readonly [labels: Labels, value: number];
-
-/** A metric and where its samples come from. */
-interface Source {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: string[];
-  samples(engine: Engine): Iterable<Sample>;
-}
 
 /** `GET /metrics`. */
 export function metricsRoute(engine: Engine): Route {
@@ -49,13 +38,8 @@ export function metricsRoute(engine: Engine): Route {
       },
     });
   }
-  for (const { name, help, read } of LATENCIES) {
-    const latencies = () =>
-      engine.served().map((served) => ({
-        labels: labelsOf(served),
-        ...read(served.statistics),
-      }));
-    registry.registerMetric(new LatencyHistogram(name, help, latencies));
+  for (const source of LATENCIES) {
+    registry.registerMetric(new LatencyHistogram(source, engine));
   }
   return {
     methods: ["GET"],
@@ -68,188 +52,65 @@ export function metricsRoute(engine: Engine): Route {
   };
 }
 
-function labelsOf({ model }: ServedModel): { model: string; version: string } {
-  return { model: model.name, version: String(model.version) };
-}
-
-/** One sample of every model version. */
-function perModel(name: string, help: string, value: (served: ServedModel) => number): Source {
-  return {
-    name,
-    help,
-    labelNames: ["model", "version"],
-    samples: (engine) => engine.served().map((served) => [labelsOf(served), value(served)]),
-  };
-}
-
-/** One sample of every lane. */
-function perLane(
-  name: string,
-  help: string,
-  value: (lane: ReturnType<Engine["lanes"]>[number]) => number,
-): Source {
-  return {
-    name,
-    help,
-    labelNames: ["lane"],
-    samples: (engine) => engine.lanes().map((lane) => [{ lane: lane.id }, value(lane)]),
-  };
-}
-
-/** One sample without labels. */
-function single(name: string, help: string, value: (engine: Engine) => number): Source {
-  return { name, help, labelNames: [], samples: (engine) => [[{}, value(engine)]] };
-}
-
-/** A duration of Triton's, in its unit. */
-function micros(
-  name: string,
-  what: string,
-  read: (statistics: ModelStatistics) => Duration,
-): Source {
-  return perModel(
-    name,
-    `Cumulative ${what} in microseconds`,
-    ({ statistics }) => Math.round(read(statistics).ns / 1000),
-  );
-}
-
-const COUNTERS: readonly Source[] = [
-  perModel(
-    "nv_inference_request_success",
-    "Number of successful inference requests",
-    ({ statistics }) => statistics.success.count,
-  ),
-  {
-    name: "nv_inference_request_failure",
-    help: "Number of failed inference requests",
-    labelNames: ["model", "version", "reason"],
-    *samples(engine) {
-      for (const served of engine.served()) {
-        for (const [reason, count] of Object.entries(served.statistics.failures)) {
-          yield [{ ...labelsOf(served), reason }, count];
-        }
-      }
-    },
-  },
-  perModel(
-    "nv_inference_count",
-    "Number of inferences performed: rows, not requests",
-    ({ statistics }) => statistics.inferenceCount,
-  ),
-  perModel(
-    "nv_inference_exec_count",
-    "Number of iterations run",
-    ({ statistics }) => statistics.executionCount,
-  ),
-  micros("nv_inference_request_duration_us", "inference request duration", (s) => s.success),
-  micros("nv_inference_queue_duration_us", "inference queuing duration", (s) => s.queue),
-  micros("nv_inference_compute_input_duration_us", "compute input duration", (s) => s.computeInput),
-  micros(
-    "nv_inference_compute_infer_duration_us",
-    "compute inference duration",
-    (s) => s.computeInfer,
-  ),
-  micros(
-    "nv_inference_compute_output_duration_us",
-    "compute output duration",
-    (s) => s.computeOutput,
-  ),
-  perModel(
-    "sluice_device_seconds_total",
-    "Device time charged under the policy",
-    ({ statistics }) => statistics.chargedMicros / 1e6,
-  ),
-  perLane(
-    "sluice_lane_busy_seconds_total",
-    "Time with at least one iteration running",
-    ({ busyMicros }) => busyMicros / 1e6,
-  ),
-  perLane("sluice_lane_iterations_total", "Iterations run", ({ iterations }) => iterations),
-  single("process_cpu_seconds_total", "User and system CPU time spent", () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  }),
+/** Upper bounds of the buckets, seconds: 100 us to 10 s. */
+const BOUNDS: readonly number[] = [
+  0.0001,
+  0.00025,
+  0.0005,
+  0.001,
+  0.0025,
+  0.005,
+  0.01,
+  0.025,
+  0.05,
+  0.1,
+  0.25,
+  0.5,
+  1,
+  2.5,
+  5,
+  10,
 ];
 
-const GAUGES: readonly Source[] = [
-  perModel(
-    "nv_inference_pending_request_count",
-    "Number of requests waiting for execution",
-    ({ queuedRequests }) => queuedRequests,
-  ),
-  perModel(
-    "sluice_queue_bytes",
-    "Bytes of the inputs that wait for execution",
-    ({ queuedBytes }) => queuedBytes,
-  ),
-  perModel(
-    "sluice_running_requests",
-    "Number of requests in an iteration",
-    ({ runningRequests }) => runningRequests,
-  ),
-  perLane("sluice_lane_bytes", "Working memory of the lane", ({ bytes }) => bytes),
-  {
-    name: "sluice_memory_bytes",
-    help: "Device memory held, by model (empty where it is no model's) and class",
-    labelNames: ["model", "class"],
-    samples(engine) {
-      const held = new Map<string, [Labels, number]>();
-      for (const { model = "", class: kind, bytes } of engine.memory()) {
-        const key = `${kind} ${model}`;
-        held.set(key, [{ model, class: kind }, bytes + (held.get(key)?.[1] ?? 0)]);
-      }
-      return held.values();
-    },
-  },
-  single(
-    "sluice_memory_capacity_bytes",
-    "Device memory that models, lanes and state may take together",
-    (engine) => engine.capacityBytes,
-  ),
-  {
-    name: "sluice_policy_info",
-    help: "The scheduling policy in force; 1",
-    labelNames: ["policy"],
-    samples: (engine) => [[{ policy: engine.policy().name }, 1]],
-  },
-  single(
-    "sluice_policy_fault",
-    "1 when the policy broke and fifo took over",
-    (engine) => engine.policy().fault === undefined ? 0 : 1,
-  ),
-  single(
-    "sluice_ready",
-    "1 when the server is ready",
-    (engine) => engine.notReadyReason() === undefined ? 1 : 0,
-  ),
-  single("process_resident_memory_bytes", "Resident memory", () => Deno.memoryUsage().rss),
-];
+/** A histogram that is read when it is asked for, instead of being told every value. */
+class LatencyHistogram extends Histogram {
+  readonly #source: LatencySource;
+  readonly #engine: Engine;
 
-const LATENCIES: readonly {
-  readonly name: string;
-  readonly help: string;
-  readonly read: (statistics: ModelStatistics) => Omit<Latencies, "labels">;
-}[] = [
-  {
-    name: "sluice_request_duration_seconds",
-    help: "Whole time of answered requests",
-    read: ({ requestMicros, success }) => ({
-      histogram: requestMicros,
-      sumSeconds: success.ns / 1e9,
-    }),
-  },
-  {
-    name: "sluice_queue_duration_seconds",
-    help: "Time of answered requests in the queue",
-    read: ({ queueMicros, queue }) => ({ histogram: queueMicros, sumSeconds: queue.ns / 1e9 }),
-  },
-  {
-    name: "sluice_compute_duration_seconds",
-    help: "Device time of iterations",
-    read: ({ computeMicros }) => ({
-      histogram: computeMicros,
-      sumSeconds: computeMicros.mean * computeMicros.totalCount / 1e6,
-    }),
-  },
-];
+  constructor(source: LatencySource, engine: Engine) {
+    super({ name: source.name, help: source.help, buckets: [...BOUNDS], registers: [] });
+    this.#source = source;
+    this.#engine = engine;
+  }
+
+  /** What prom-client's registry asks a histogram for. */
+  getForPromString() {
+    const { name, help, read } = this.#source;
+    const values = this.#engine.served().flatMap((served) => {
+      const labels = labelsOf(served);
+      const { histogram, sumSeconds } = read(served.statistics);
+      return [
+        ...buckets(histogram).map(([le, value]) => ({
+          metricName: `${name}_bucket`,
+          labels: { ...labels, le },
+          value,
+        })),
+        { metricName: `${name}_sum`, labels, value: sumSeconds },
+        { metricName: `${name}_count`, labels, value: histogram.totalCount },
+      ];
+    });
+    return Promise.resolve({ name, help, type: "histogram", values });
+  }
+}
+
+/** Numbers of values up to each bound, within the precision of the HDR histogram. */
+function buckets(histogram: HdrHistogram): (readonly [le: number | string, count: number])[] {
+  if (!(histogram instanceof JsHistogram)) throw new TypeError("Not a histogram with counts");
+  let index = 0, count = 0;
+  const counts = BOUNDS.map((bound) => {
+    const last = Math.min(histogram.countsArrayIndex(bound * 1e6), histogram.countsArrayLength - 1);
+    for (; index <= last; index++) count += histogram.getCountAtIndex(index);
+    return [bound, count] as const;
+  });
+  return [...counts, ["+Inf", histogram.totalCount]];
+}

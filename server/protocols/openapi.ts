@@ -5,7 +5,8 @@
  */
 import { DATATYPE_BYTES } from "../../models/tensor.ts";
 
-type Json = Readonly<Record<string, unknown>>;
+/** JSON as a value. */
+export type Json = Readonly<Record<string, unknown>>;
 
 /** The document. */
 export function openApiDocument(version: string): Json {

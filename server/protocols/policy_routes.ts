@@ -12,8 +12,11 @@ import { jsonBody } from "./status.ts";
 
 /** What the routes need. */
 export interface PolicyRoutesOptions {
+  /** Whose policy it is. */
   readonly engine: Engine;
+  /** Who may switch it. */
   readonly guard: AdminGuard;
+  /** Largest request body. */
   readonly maxBodyBytes: number;
 }
 

@@ -10,7 +10,9 @@ import { errorBody } from "./status.ts";
 
 /** A request at a route. */
 export interface RouteCall {
+  /** As it came. */
   readonly request: Request;
+  /** Who called. */
   readonly info: Deno.ServeHandlerInfo;
   /** The path's segments as they came, the empty one before the first slash left out. */
   readonly segments: readonly string[];
@@ -18,9 +20,11 @@ export interface RouteCall {
 
 /** One route. */
 export interface Route {
+  /** Methods it answers; all others are refused. */
   readonly methods: readonly string[];
   /** Hono's pattern. */
   readonly path: string;
+  /** Answers a request; what it throws becomes an error response. */
   readonly handle: (call: RouteCall) => Response | Promise<Response>;
 }
 

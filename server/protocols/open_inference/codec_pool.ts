@@ -33,7 +33,11 @@ export class CodecPool implements AsyncDisposable {
   readonly #busy = new Map<Worker, Pending>();
   readonly #waiting: Pending[] = [];
 
-  /** @param size How many Workers at most. */
+  /**
+   * Makes a pool without Workers yet.
+   *
+   * @param size How many Workers at most.
+   */
   constructor(size: number) {
     this.#size = size;
   }
@@ -60,6 +64,7 @@ export class CodecPool implements AsyncDisposable {
     throw unexpected(answer);
   }
 
+  /** Ends the Workers; what they had not answered fails with `shutting_down`. */
   async [Symbol.asyncDispose](): Promise<void> {
     const workers = [...this.#idle, ...this.#busy.keys()];
     this.#idle.length = 0;

@@ -19,18 +19,23 @@ import { type EncodedOutput, encodeResponse, type ResponseBody } from "./respons
 
 /** What the inference route needs. */
 export interface InferOptions {
+  /** Runs the requests. */
   readonly engine: Engine;
+  /** Writes the refusals. */
   readonly errorResponse: ErrorResponder;
   /** Largest body, as sent and unfolded. */
   readonly maxBodyBytes: number;
   /** JSON from this size on is parsed in a Worker. */
   readonly jsonOffLoopBytes: number;
+  /** Where large JSON goes. */
   readonly codecs: CodecPool;
 }
 
 /** A model and perhaps a version, from a path. */
 export interface Target {
+  /** As the path has it. */
   readonly name: string;
+  /** Digits without leading zeros; undefined asks for the newest. */
   readonly version: string | undefined;
 }
 

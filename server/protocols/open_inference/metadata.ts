@@ -21,8 +21,11 @@ export const EXTENSIONS: readonly string[] = [
 
 /** `GET /v2`. */
 export interface ServerMetadata {
+  /** Whose it is. */
   readonly name: string;
+  /** The server's version. */
   readonly version: string;
+  /** See {@linkcode EXTENSIONS}. */
   readonly extensions: readonly string[];
 }
 
@@ -33,17 +36,25 @@ export function serverMetadata(version: string): ServerMetadata {
 
 /** A tensor in a model's metadata; -1 is a free dimension. */
 export interface TensorMetadata {
+  /** Whose it is. */
   readonly name: string;
+  /** A datatype of the protocol. */
   readonly datatype: string;
+  /** One number for every dimension. */
   readonly shape: readonly number[];
 }
 
 /** `GET /v2/models/{model}`. */
 export interface ModelMetadata {
+  /** Whose it is. */
   readonly name: string;
+  /** Ready versions, ascending. */
   readonly versions: readonly string[];
+  /** What runs it, by Triton's names. */
   readonly platform: string;
+  /** In the model's order. */
   readonly inputs: readonly TensorMetadata[];
+  /** In the model's order. */
   readonly outputs: readonly TensorMetadata[];
 }
 

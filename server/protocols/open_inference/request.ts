@@ -21,11 +21,11 @@ import { countElements } from "./bytes_elements.ts";
 import { needsExactJson, parseExactJson } from "./exact_json.ts";
 import { jsonToBytes } from "./json_to_bytes.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /** An entry of a request's `outputs`. */
 export interface RequestedOutput {
+  /** The output's name. */
   readonly name: string;
+  /** Whether its data shall follow the JSON. */
   readonly binary: boolean;
   /** Elements of the classification asked for; 0 when none is. */
   readonly classes: number;
@@ -35,6 +35,7 @@ export interface RequestedOutput {
 export interface DecodedRequest {
   /** Empty when the client sent none. */
   readonly id: string;
+  /** In the order they were sent. */
   readonly inputs: readonly Tensor[];
   /** Undefined when the client named none: then all are wanted. */
   readonly outputs?: readonly RequestedOutput[];
@@ -55,7 +56,7 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true });
  *
  * @throws {SluiceError} `invalid_argument`, or `unsupported` for shared memory and sequences.
  */
-export function decodeRequest(body: Bytes, jsonBytes: number): DecodedRequest {
+export function decodeRequest(body: Uint8Array<ArrayBuffer>, jsonBytes: number): DecodedRequest {
   const text = decodeText(jsonBytes === body.byteLength ? body : body.subarray(0, jsonBytes));
   const exact = needsExactJson(text);
   const request = parse(text, exact);
@@ -78,7 +79,7 @@ function invalid(message: string): SluiceError {
 }
 
 /** A strict decoder takes up to ten times longer, so it is asked only where the other replaced. */
-function decodeText(bytes: Bytes): string {
+function decodeText(bytes: Uint8Array<ArrayBuffer>): string {
   const text = decoder.decode(bytes);
   if (!text.includes("\uFFFD")) return text;
   try {
@@ -169,7 +170,7 @@ function refuseSharedMemory(parameters: Fields, owner: string): void {
 
 function decodeInputs(
   value: unknown,
-  body: Bytes,
+  body: Uint8Array<ArrayBuffer>,
   jsonBytes: number,
   exact: boolean,
 ): readonly Tensor[] {
@@ -191,7 +192,7 @@ function decodeInputs(
     const parameters = fields(entry.parameters, `The 'parameters' of input '${name}'`);
     if (parameters !== undefined) refuseSharedMemory(parameters, `Input '${name}'`);
     const size = parameters?.binary_data_size;
-    let data: Bytes;
+    let data: Uint8Array<ArrayBuffer>;
     if (size === undefined) {
       if (entry.data === undefined) {
         throw invalid(`Input '${name}' has neither 'data' nor the parameter 'binary_data_size'`);
@@ -237,7 +238,12 @@ function shapeOf(name: string, value: unknown): readonly number[] {
   return dims;
 }
 
-function binaryData(name: string, size: unknown, body: Bytes, at: number): Bytes {
+function binaryData(
+  name: string,
+  size: unknown,
+  body: Uint8Array<ArrayBuffer>,
+  at: number,
+): Uint8Array<ArrayBuffer> {
   if (!Number.isSafeInteger(size) || (size as number) < 0) {
     throw invalid(
       `Input '${name}' has ${describe(size)} as parameter 'binary_data_size', ` +
@@ -259,7 +265,7 @@ function checkSize(
   name: string,
   datatype: Datatype,
   shape: readonly number[],
-  data: Bytes,
+  data: Uint8Array<ArrayBuffer>,
 ): void {
   const count = elementCount(shape);
   const size = DATATYPE_BYTES[datatype];

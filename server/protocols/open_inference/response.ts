@@ -9,12 +9,15 @@ import { bytesToJson } from "./bytes_to_json.ts";
 
 /** An output on its way out. */
 export interface EncodedOutput {
+  /** Its name, datatype, shape and data. */
   readonly tensor: Tensor;
+  /** Whether its data follow the JSON. */
   readonly binary: boolean;
 }
 
 /** A body and how much of it is JSON. */
 export interface ResponseBody {
+  /** Text where it is JSON alone. */
   readonly body: string | Uint8Array<ArrayBuffer>;
   /** Length of the leading JSON where binary tensors follow; 0 where none do. */
   readonly jsonBytes: number;

@@ -21,6 +21,7 @@ import { statisticsReport } from "./statistics.ts";
 
 /** What the routes need. */
 export interface RoutesOptions extends InferOptions {
+  /** Who may load and unload. */
   readonly guard: AdminGuard;
   /** Broken models in the repository make the server unready. */
   readonly strictReadiness: boolean;

@@ -7,19 +7,29 @@ import type { Duration, ServedModel } from "../../engine/api.ts";
 
 /** Statistics of one model version as `/stats` shows them. */
 export interface StatisticsRow {
+  /** The model's name. */
   readonly name: string;
+  /** The model's version. */
   readonly version: string;
+  /** Milliseconds since the epoch; 0 before the first. */
   readonly last_inference: number;
+  /** Rows answered. */
   readonly inference_count: number;
+  /** Iterations run. */
   readonly execution_count: number;
+  /** Per request. */
   readonly inference_stats: Readonly<Record<string, Duration>>;
+  /** Of models that answer more than once; there are none. */
   readonly response_stats: Readonly<Record<string, never>>;
+  /** Per iteration, by batch size, ascending. */
   readonly batch_stats: readonly (Readonly<Record<string, Duration | number>>)[];
+  /** Device bytes held, by class. */
   readonly memory_usage: readonly { type: string; id: number; byte_size: number }[];
 }
 
 /** What `GET .../stats` answers. */
 export interface StatisticsReport {
+  /** One row for every model version. */
   readonly model_stats: readonly StatisticsRow[];
 }
 
