@@ -20,11 +20,11 @@ export interface GatewayConfig {
   readonly repository?: string;
   /** What runs the models; `auto` takes the best that works. */
   readonly device: "auto" | "cpu" | "simulated";
-  /** Iterations that run at once; the engine's choice where absent. */
-  readonly lanes?: number;
-  /** Threads in ONNX Runtime's one pool; the device's choice where absent. */
+  /** Iterations that run at once. */
+  readonly lanes: number;
+  /** Threads in ONNX Runtime's one pool; all cores where absent. */
   readonly threads?: number;
-  /** The device's capacity, bytes; the device's choice where absent. */
+  /** What models may take, bytes; three quarters of the machine's memory where absent. */
   readonly memory?: number;
   /** A policy's name, or the path of a file whose default export is one. */
   readonly policy: string;
@@ -46,7 +46,7 @@ export interface GatewayConfig {
   readonly strictReadiness: boolean;
   /** File that every scheduling decision is appended to. */
   readonly decisionLog?: string;
-  /** Print nothing but errors. */
+  /** Print only what is wrong. */
   readonly quiet: boolean;
 }
 
@@ -94,16 +94,16 @@ const settings = {
     .describe("Folder of the models. Without it: ./repository, created when it is not there.")
     .register(notes, { argument: "<dir>", expected: "the path of a folder" }),
   device: z.enum(["auto", "cpu", "simulated"]).default("auto")
-    .describe("What runs the models.")
+    .describe("What runs the models: cpu, or simulated for made-up answers; auto is cpu so far.")
     .register(notes, { argument: "<name>", expected: "auto, cpu or simulated" }),
-  lanes: positive.optional()
-    .describe("Iterations that run at once. Without it: one per CPU core.")
+  lanes: positive.default(2)
+    .describe("Iterations that run at once.")
     .register(notes, { argument: "<n>", expected: "a whole number, 1 or more" }),
   threads: positive.optional()
-    .describe("Threads that one iteration may use, from ONNX Runtime's one pool.")
+    .describe("Threads of ONNX Runtime's one pool, shared by all lanes. Without it: all cores.")
     .register(notes, { argument: "<n>", expected: "a whole number, 1 or more" }),
   memory: size.optional()
-    .describe("What models may take of the device's memory.")
+    .describe("What models and lanes may take. Without it: three quarters of the machine's memory.")
     .register(notes, { argument: "<size>", expected: SIZE }),
   policy: z.string().refine((text) => POLICIES.has(text) || /[./\\]/.test(text))
     .default(DEFAULT_POLICY.name)
@@ -149,7 +149,7 @@ const settings = {
     .describe("File that every scheduling decision is appended to, one JSON object a line.")
     .register(notes, { argument: "<file>", expected: "the path of a file" }),
   quiet: onOff.default(false)
-    .describe("Print nothing but errors.")
+    .describe("Print only what is wrong.")
     .register(notes, { expected: "true or false" }),
 } satisfies Record<keyof GatewayConfig, z.ZodType>;
 

@@ -4,6 +4,7 @@
  * @module
  */
 import { SluiceError } from "../models/errors.ts";
+import { within } from "./within.ts";
 
 /** What `Deno.serve` calls. */
 export type HttpHandler = (
@@ -58,13 +59,7 @@ export function listen(host: string, port: number, handler: HttpHandler): Listen
         return response;
       };
     },
-    async close(timeoutMillis) {
-      const timeout = Promise.withResolvers<boolean>();
-      const timer = setTimeout(() => timeout.resolve(false), timeoutMillis);
-      const closed = await Promise.race([server.shutdown().then(() => true), timeout.promise]);
-      clearTimeout(timer);
-      return closed;
-    },
+    close: (timeoutMillis) => within(timeoutMillis, server.shutdown()),
   };
 }
 

@@ -16,12 +16,13 @@ import { openEngine } from "./engine/engine.ts";
 import { JsonLinesFile } from "./json_lines.ts";
 import { listen, type Listener } from "./listener.ts";
 import { createApp } from "./protocols/app.ts";
+import { within } from "./within.ts";
 
 /** Where models lie when no repository is named. */
 export const DEFAULT_REPOSITORY = "repository";
 
-/** Time for the last answers to be written when the drain has used all of its own. */
-const LAST_WRITE_MILLIS = 500;
+/** Time for the last answers to be written, and for memory to be freed, whatever the drain took. */
+const LAST_STEP_MILLIS = 500;
 
 /** A gateway that serves. */
 export interface Gateway {
@@ -77,10 +78,11 @@ export async function startGateway(
     );
     const app = parts.use(createApp({ engine, ...config, maxBodyBytes: config.maxBody }));
     listener.handle(app);
-    const count = engine.served().length;
-    report(
-      `Serving ${count} model${count === 1 ? "" : "s"} on ${device.name} at ${listener.url}`,
-    );
+    if (!config.quiet) {
+      const count = engine.served().length;
+      const models = `${count} model${count === 1 ? "" : "s"}`;
+      report(`Serving ${models} on ${device.name} at ${listener.url}`);
+    }
     let ending: Promise<number> | undefined;
     return {
       url: listener.url,
@@ -113,15 +115,12 @@ async function shutDown(
     report(toSluiceError(error).message);
     code = 1;
   }
-  const left = Math.max(deadlineMillis - performance.now(), LAST_WRITE_MILLIS);
+  const left = Math.max(deadlineMillis - performance.now(), LAST_STEP_MILLIS);
   if (!await listener.close(left)) {
     report("Cut off clients that had not sent their request or not read their answer");
   }
   // A hung iteration would hold this up for ever; the process's end frees what is left.
-  await Promise.race([
-    parts.disposeAsync(),
-    setTimeout(LAST_WRITE_MILLIS, undefined, { ref: false }),
-  ]);
+  await within(LAST_STEP_MILLIS, parts.disposeAsync());
   return code;
 }
 

@@ -21,7 +21,7 @@ export interface ModelRow {
   readonly name: string;
   /** Its version. */
   readonly version?: string;
-  /** READY, UNAVAILABLE, LOADING, UNLOADING, or ON DISK when no gateway was asked. */
+  /** READY, UNAVAILABLE, LOADING, UNLOADING, NOT LOADED; ON DISK when no gateway was asked. */
   readonly state: string;
   /** Why it is not ready; on disk, whether its requests will be joined, and why. */
   readonly note?: string;
@@ -118,7 +118,7 @@ async function rowsOfGateway(client: GatewayClient): Promise<ModelRow[]> {
     return {
       name,
       version,
-      state: state ?? "UNAVAILABLE",
+      state: state ?? "NOT LOADED",
       note: reason,
       persistentBytes: memory("persistent"),
       ephemeralBytes: memory("ephemeral"),

@@ -37,14 +37,12 @@ Exit codes: 0 nothing was lost; 1 it failed, or something was lost; 2 wrong flag
 /** Serves until a signal, then drains. */
 export const start: Run = defineCommand("start", defineFlags, async (command, io) => {
   const config = await usage(readConfig(command.opts(), io));
-  const report = (message: string) => {
-    if (!config.quiet) io.err(message + "\n");
-  };
+  const report = (message: string) => io.err(message + "\n");
   using signals = stopSignals(io);
   const gateway = await Promise.race([startGateway(config, report), signals.first]);
   if (gateway === undefined) return EXIT.ok; // it had accepted nothing yet
   await signals.first;
-  report("Draining; a second signal ends the process at once");
+  if (!config.quiet) report("Draining; a second signal ends the process at once");
   return await Promise.race([gateway.shutdown(), signals.second.then(() => EXIT.failed)]);
 });
 
