@@ -7,6 +7,7 @@
  */
 import { SluiceError } from "../errors.ts";
 import { eachField, MalformedMessage } from "./fields.ts";
+import { readSkeleton } from "./skeleton.ts";
 
 /** What a value of the graph is. Only tensors travel in requests. */
 export type ValueKind = "tensor" | "sequence" | "map" | "optional" | "sparse tensor" | "unknown";
@@ -193,38 +194,76 @@ function dimensions(bytes: Uint8Array): (number | string)[] {
 }
 
 /**
- * Reads an ONNX file.
+ * Reads an ONNX file that is in memory.
  *
  * @param bytes The whole file.
  * @param fileName How errors call the file.
  * @throws {SluiceError} `invalid_argument` when it is truncated, text, or no ONNX file.
  */
 export function decodeOnnx(bytes: Uint8Array, fileName: string): OnnxFile {
-  const refuse = (fault: string, cause?: unknown) =>
-    new SluiceError("invalid_argument", `${fileName} is no ONNX file that can be read: ${fault}`, {
-      cause,
-    });
-  if (bytes.length === 0) throw refuse("it is empty");
   const decoding = new Decoding();
   try {
+    if (bytes.length === 0) throw new MalformedMessage("It is empty");
     decoding.model(bytes);
+    if (decoding.irVersion === 0) throw new MalformedMessage("It has no ir_version");
+    if (decoding.graphs === 0) throw new MalformedMessage("It has no graph");
   } catch (error) {
-    if (!(error instanceof MalformedMessage)) throw error;
-    throw refuse(looksLikeText(bytes) ? "it is text" : lowerFirst(error.message), error);
+    throw refusal(error, bytes, fileName);
   }
-  if (decoding.irVersion === 0) throw refuse("it has no format version (ir_version)");
-  if (decoding.graphs === 0) throw refuse("it has no graph");
   return decoding;
 }
 
+/**
+ * Reads an ONNX file on disk, without its weights.
+ *
+ * @param path Where it is.
+ * @param fileName How errors call the file.
+ * @throws {SluiceError} As {@linkcode decodeOnnx}.
+ */
+export async function decodeOnnxFile(path: string, fileName: string): Promise<OnnxFile> {
+  using file = await open(path, fileName);
+  let skeleton: Uint8Array;
+  try {
+    skeleton = await readSkeleton(file);
+  } catch (error) {
+    const head = new Uint8Array(HEAD_BYTES);
+    await file.seek(0, Deno.SeekMode.Start);
+    throw refusal(error, head.subarray(0, await file.read(head) ?? 0), fileName);
+  }
+  return decodeOnnx(skeleton, fileName);
+}
+
+async function open(path: string, fileName: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(path);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SluiceError("invalid_argument", `${fileName} cannot be read: ${why}`, {
+      cause: error,
+    });
+  }
+}
+
+function refusal(error: unknown, head: Uint8Array, fileName: string): unknown {
+  if (!(error instanceof MalformedMessage)) return error;
+  const fault = looksLikeText(head)
+    ? "it is text"
+    : error.message.charAt(0).toLowerCase() + error.message.slice(1);
+  return new SluiceError(
+    "invalid_argument",
+    `${fileName} is no ONNX file that can be read: ${fault}`,
+    { cause: error },
+  );
+}
+
+/** How much of a file tells whether it is text. */
+const HEAD_BYTES = 512;
+
 function looksLikeText(bytes: Uint8Array): boolean {
-  return bytes.subarray(0, 512).every((byte) => byte >= 0x20 && byte < 0x7f || isBlank(byte));
+  return bytes.length > 0 &&
+    bytes.subarray(0, HEAD_BYTES).every((byte) => byte >= 0x20 && byte < 0x7f || isBlank(byte));
 }
 
 function isBlank(byte: number): boolean {
   return byte === 0x09 || byte === 0x0a || byte === 0x0d;
-}
-
-function lowerFirst(sentence: string): string {
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }

@@ -8,7 +8,7 @@ import { posix } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { type Manifest, parseManifest } from "../manifest.ts";
 import type { Model, ModelSignature } from "../model.ts";
-import { decodeOnnx } from "../onnx/decode.ts";
+import { decodeOnnx, decodeOnnxFile } from "../onnx/decode.ts";
 import { isDynamicallyQuantised, signatureOf } from "../onnx/signature.ts";
 import {
   type ModelConfig,
@@ -143,7 +143,9 @@ async function onnxFacts(path: string, file: FileEntry, shared: Shared): Promise
   const describe = files.describe(path);
   const known = environment.known.get(describe);
   if (known?.fingerprint === file.fingerprint) return known.facts;
-  const onnx = decodeOnnx(await files.read(file), describe);
+  const onnx = file.path === undefined
+    ? decodeOnnx(await files.read(file), describe)
+    : await decodeOnnxFile(file.path, describe);
   const facts = {
     signature: signatureOf(onnx, describe),
     isDynamicallyQuantised: isDynamicallyQuantised(onnx),

@@ -6,7 +6,7 @@
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { type Manifest, parseManifest } from "../manifest.ts";
-import { decodeOnnx } from "../onnx/decode.ts";
+import { decodeOnnxFile } from "../onnx/decode.ts";
 import { containedPath, versionOf } from "../repository/names.ts";
 import { type ModelConfig, parseConfigText } from "../triton_config/model_config.ts";
 
@@ -58,7 +58,7 @@ export async function collectFiles(path: string, version?: number): Promise<Coll
 /** The model under its name in the repository, and its external data. */
 async function modelFiles(path: string, fileName: string): Promise<Map<string, string>> {
   const files = new Map([[fileName, path]]);
-  for (const location of decodeOnnx(await Deno.readFile(path), path).externalData) {
+  for (const location of (await decodeOnnxFile(path, path)).externalData) {
     const contained = containedPath(location, `${path}: external data`);
     const data = join(dirname(path), contained);
     if (await stat(data) === undefined) {

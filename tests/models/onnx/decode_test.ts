@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import fc from "fast-check";
 import { SluiceError } from "../../../models/errors.ts";
-import { decodeOnnx } from "../../../models/onnx/decode.ts";
+import { decodeOnnx, decodeOnnxFile } from "../../../models/onnx/decode.ts";
+import { readSkeleton } from "../../../models/onnx/skeleton.ts";
 import * as fixtures from "../../fixtures/onnx.ts";
+import { repositoryWith } from "../../fixtures/repository.ts";
 import { refusal } from "../refusal.ts";
 
 Deno.test("decodeOnnx() reads versions, inputs, outputs, initializers and operators", () => {
@@ -71,7 +74,7 @@ Deno.test("decodeOnnx() refuses what is no ONNX file, naming the file and the fa
   refuses(new TextEncoder().encode("version https://git-lfs\noid sha256:1\n"), /it is text$/);
   refuses(new Uint8Array(100), /has a field numbered 0$/);
   refuses(Uint8Array.of(0x08, 0x08), /it has no graph$/);
-  refuses(Uint8Array.of(0x3a, 0x00), /it has no format version/);
+  refuses(Uint8Array.of(0x3a, 0x00), /it has no ir_version/);
   refuses(Uint8Array.of(0x3a, 0x05, 0x01), /announces 5 bytes at offset 2 and has 1$/);
   refuses(Uint8Array.of(0x0b), /wire type 3$/);
   refuses(Uint8Array.of(0x0a, 0x00), /wire type 2 where an integer was expected$/);
@@ -127,4 +130,51 @@ Deno.test("decodeOnnx() fails in no other way on damaged files", () => {
     ),
     { seed: 1, numRuns: 2000 },
   );
+});
+
+Deno.test("decodeOnnxFile() finds in a file on disk what decodeOnnx() finds in memory", async () => {
+  const models = [
+    fixtures.mlpModel(),
+    fixtures.branchModel(),
+    fixtures.externalDataModel().model,
+    fixtures.identityModel("BYTES"),
+    fixtures.sequenceOutputModel(),
+    fixtures.quantisedModel(),
+  ];
+  for (const model of models) {
+    await using folder = await repositoryWith({ "m.onnx": model });
+    const file = await decodeOnnxFile(join(folder.path, "m.onnx"), "m.onnx");
+    assert.deepEqual(file, decodeOnnx(model, "m.onnx"));
+  }
+});
+
+Deno.test("decodeOnnxFile() refuses what decodeOnnx() refuses, with the same words", async () => {
+  const whole = fixtures.mlpModel(1, [8, 4]);
+  const broken = [
+    new Uint8Array(),
+    new TextEncoder().encode("not a model"),
+    new Uint8Array(100),
+    Uint8Array.of(0x0b),
+    Uint8Array.of(0x3a, 0x00),
+    ...[1, 2, 20, 50, 100, whole.length - 1].map((n) => fixtures.truncated(whole, n)),
+  ];
+  for (const bytes of broken) {
+    await using folder = await repositoryWith({ "m.onnx": bytes });
+    let expected: unknown;
+    assert.throws(() => decodeOnnx(bytes, "m.onnx"), (error) => {
+      expected = error;
+      return true;
+    });
+    await assert.rejects(
+      decodeOnnxFile(join(folder.path, "m.onnx"), "m.onnx"),
+      { name: "SluiceError", message: (expected as Error).message },
+    );
+  }
+});
+
+Deno.test("readSkeleton() leaves the weights on disk", async () => {
+  await using folder = await repositoryWith({ "m.onnx": fixtures.heavyModel(2 ** 22) });
+  using file = await Deno.open(join(folder.path, "m.onnx"));
+  const skeleton = await readSkeleton(file);
+  assert.ok(skeleton.length < 200, `${skeleton.length} bytes`);
 });
