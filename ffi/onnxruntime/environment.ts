@@ -36,7 +36,8 @@ export interface ArenaStatistics {
 
 /**
  * ONNX Runtime keeps one environment per process and counts its references: a second one opened
- * while the first lives gets the first one's threads and arena, whatever its options say.
+ * while the first lives gets the first one's threads, whatever its options say. When whoever came
+ * first wanted no shared threads, sessions load only with threads of their own.
  */
 export class Environment implements Disposable {
   readonly runtime: OnnxRuntime;

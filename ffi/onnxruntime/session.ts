@@ -21,6 +21,8 @@ export interface Declaration {
 export interface SessionOptions {
   /** Works in the environment's arena; otherwise in one of its own. */
   readonly sharedArena: boolean;
+  /** Threads of its own; by default it works with the environment's. */
+  readonly ownThreads?: number;
   /** Ends the load early. */
   readonly signal?: AbortSignal;
 }
@@ -127,19 +129,23 @@ function sessionOptions(runtime: OnnxRuntime, options: SessionOptions): Deno.Poi
     "CreateSessionOptions",
     (out) => api.CreateSessionOptions.call(out),
   );
-  runtime.check("DisablePerSessionThreads", api.DisablePerSessionThreads.call(handle));
-  // A memory pattern keeps one block per signature: twice the memory at the same speed.
-  runtime.check("DisableMemPattern", api.DisableMemPattern.call(handle));
-  if (options.sharedArena) {
+  const configure = (key: string, value: string) =>
     runtime.check(
       "AddSessionConfigEntry",
-      api.AddSessionConfigEntry.call(
-        handle,
-        cString("session.use_env_allocators"),
-        cString("1"),
-      ),
+      api.AddSessionConfigEntry.call(handle, cString(key), cString(value)),
     );
+  if (options.ownThreads === undefined) {
+    runtime.check("DisablePerSessionThreads", api.DisablePerSessionThreads.call(handle));
+  } else {
+    runtime.check(
+      "SetIntraOpNumThreads",
+      api.SetIntraOpNumThreads.call(handle, options.ownThreads),
+    );
+    configure("session.intra_op.allow_spinning", "0");
   }
+  // A memory pattern keeps one block per signature: twice the memory at the same speed.
+  runtime.check("DisableMemPattern", api.DisableMemPattern.call(handle));
+  if (options.sharedArena) configure("session.use_env_allocators", "1");
   return handle;
 }
 

@@ -90,6 +90,8 @@ export const API = {
   CreateSessionOptions: { index: 10, parameters: ["buffer"], result: "pointer" },
   // OrtStatus* DisablePerSessionThreads(OrtSessionOptions* options)
   DisablePerSessionThreads: { index: 120, parameters: ["pointer"], result: "pointer" },
+  // OrtStatus* SetIntraOpNumThreads(OrtSessionOptions* options, int threads)
+  SetIntraOpNumThreads: { index: 24, parameters: ["pointer", "i32"], result: "pointer" },
   // OrtStatus* DisableMemPattern(OrtSessionOptions* options)
   DisableMemPattern: { index: 17, parameters: ["pointer"], result: "pointer" },
   // OrtStatus* AddSessionConfigEntry(OrtSessionOptions* options, const char* key, const char* value)

@@ -32,9 +32,14 @@ export class ArenaTrim implements Disposable {
   readonly overheadBytes: number;
   readonly #arguments: RunArguments;
 
-  /** Loads it. @throws {OnnxRuntimeError} */
-  static async open(environment: Environment): Promise<ArenaTrim> {
-    return new ArenaTrim(await Session.load(environment, IDENTITY_MODEL, { sharedArena: true }));
+  /**
+   * Loads it.
+   *
+   * @throws {OnnxRuntimeError}
+   */
+  static async open(environment: Environment, ownThreads?: number): Promise<ArenaTrim> {
+    const options = { sharedArena: true, ownThreads };
+    return new ArenaTrim(await Session.load(environment, IDENTITY_MODEL, options));
   }
 
   private constructor(session: Session) {

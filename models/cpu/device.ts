@@ -46,14 +46,15 @@ const KEPT_MEASUREMENTS = 1024;
 export function openCpuDevice(options: CpuDeviceOptions = {}): Device {
   const runtime = openOnnxRuntime(options.libraryPath);
   const memoryBytes = options.memoryBytes ?? Math.floor(Deno.systemMemoryInfo().total * 0.75);
+  const threads = options.threads ?? navigator.hardwareConcurrency;
   const environment = new Environment(runtime, {
-    threads: options.threads ?? navigator.hardwareConcurrency,
+    threads,
     spin: options.spin ?? false,
     arenaBytes: memoryBytes,
   });
   const heap = openHeap();
   heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
-  return new CpuDevice(runtime, environment, heap, memoryBytes);
+  return new CpuDevice(runtime, environment, heap, memoryBytes, threads);
 }
 
 class CpuDevice implements Device {
@@ -62,11 +63,15 @@ class CpuDevice implements Device {
   readonly #runtime: OnnxRuntime;
   readonly #environment: Environment;
   readonly #heap: Heap | undefined;
+  readonly #threads: number;
+  readonly #listeners: ((fault: DeviceFault) => void)[] = [];
   readonly #models = new Set<CpuStagedModel>();
   /** By fingerprint. */
   readonly #measurements = new Map<string, MemoryMeasurement>();
   /** Opened with the first model: before that there is nothing to give back. */
   #arena: ArenaTrim | undefined;
+  /** Set when models cannot share threads. */
+  #ownThreads: number | undefined;
   /** The load in progress: loads take turns, since the heap's growth tells what one has taken. */
   #loading: Promise<unknown> = Promise.resolve();
   #laneIds = 0;
@@ -77,11 +82,13 @@ class CpuDevice implements Device {
     environment: Environment,
     heap: Heap | undefined,
     memoryBytes: number,
+    threads: number,
   ) {
     this.#runtime = runtime;
     this.#environment = environment;
     this.#heap = heap;
     this.memoryBytes = memoryBytes;
+    this.#threads = threads;
   }
 
   async stage(model: Model, signal?: AbortSignal): Promise<StagedModel> {
@@ -89,11 +96,20 @@ class CpuDevice implements Device {
     const turn = Promise.withResolvers<void>();
     this.#loading = turn.promise;
     await before;
-    this.#heap?.setThresholds(WEIGHTS_MAPPED_FROM, KEPT_PER_THREAD);
+    const label = `Model "${model.name}" version ${model.version}`;
     try {
-      return await this.#stage(model, signal);
+      if (this.#disposing !== undefined) {
+        throw new SluiceError("not_ready", `${label} cannot be loaded: the device is closed`);
+      }
+      this.#heap?.setThresholds(WEIGHTS_MAPPED_FROM, KEPT_PER_THREAD);
+      try {
+        return await this.#stage(model, signal);
+      } finally {
+        this.#heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
+      }
+    } catch (cause) {
+      throw stagingError(label, cause, signal);
     } finally {
-      this.#heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
       turn.resolve();
     }
   }
@@ -123,8 +139,10 @@ class CpuDevice implements Device {
     return Promise.resolve();
   }
 
-  /** Nothing: a fault in native code on a CPU ends the process, and what a model refuses is no fault. */
-  onFault(_listener: (fault: DeviceFault) => void): void {}
+  /** A fault in native code ends the process, so what can be reported is never fatal. */
+  onFault(listener: (fault: DeviceFault) => void): void {
+    this.#listeners.push(listener);
+  }
 
   /** Waits for loads and iterations in progress, then frees every model. */
   [Symbol.asyncDispose](): Promise<void> {
@@ -132,46 +150,61 @@ class CpuDevice implements Device {
   }
 
   async #stage(model: Model, signal: AbortSignal | undefined): Promise<StagedModel> {
-    const label = `Model "${model.name}" version ${model.version}`;
+    this.#arena ??= await this.#openArena();
+    const source = await modelSource(model);
+    signal?.throwIfAborted();
+    const options = { ownThreads: this.#ownThreads, signal };
+    const before = this.#heap?.usedBytes() ?? 0;
+    const session = await Session.load(this.#environment, source, {
+      ...options,
+      sharedArena: true,
+    });
+    // Whatever else was freed meanwhile: the weights are there.
+    const persistentBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
     try {
-      if (this.#disposing !== undefined) {
-        throw new SluiceError("not_ready", `${label} cannot be loaded: the device is closed`);
-      }
-      this.#arena ??= await openArena(this.#environment);
-      const source = await modelSource(model);
-      signal?.throwIfAborted();
-      const before = this.#heap?.usedBytes();
-      const session = await Session.load(this.#environment, source, { sharedArena: true, signal });
-      const grown = (this.#heap?.usedBytes() ?? 0) - (before ?? 0);
+      const measurement = this.#measurements.get(model.fingerprint) ??
+        await measureMemory(this.#environment, model, source, options);
+      this.#keep(model.fingerprint, measurement);
       const staged = new CpuStagedModel(
         model,
         session,
-        // Whatever else was freed meanwhile: the weights are there.
-        Math.max(grown, model.fileBytes),
-        await this.#measure(model, source, signal),
-        (model) => void this.#models.delete(model),
+        persistentBytes,
+        measurement,
+        () => this.#models.delete(staged),
       );
       this.#models.add(staged);
       return staged;
-    } catch (cause) {
-      throw stagingError(label, cause, signal);
+    } catch (error) {
+      session[Symbol.dispose]();
+      throw error;
     }
   }
 
-  async #measure(
-    model: Model,
-    source: string | Uint8Array<ArrayBuffer>,
-    signal: AbortSignal | undefined,
-  ): Promise<MemoryMeasurement> {
-    const known = this.#measurements.get(model.fingerprint);
-    if (known !== undefined) return known;
-    const measured = await measureMemory(this.#environment, model, source, signal);
-    this.#measurements.set(model.fingerprint, measured);
+  /** The first load of all: when it fails, no model is at fault. */
+  async #openArena(): Promise<ArenaTrim> {
+    try {
+      return await ArenaTrim.open(this.#environment);
+    } catch {
+      const arena = await ArenaTrim.open(this.#environment, this.#threads).catch((cause) => {
+        throw new SluiceError("device_failed", `ONNX Runtime cannot be used: ${cause.message}`, {
+          cause,
+        });
+      });
+      this.#ownThreads = this.#threads;
+      const message = "ONNX Runtime was in use in this process before and without threads that " +
+        "models can share: each model gets threads of its own";
+      for (const listener of this.#listeners) listener({ message, fatal: false });
+      return arena;
+    }
+  }
+
+  /** Keeps a measurement; the oldest ones make room. */
+  #keep(fingerprint: string, measurement: MemoryMeasurement): void {
+    this.#measurements.set(fingerprint, measurement);
     for (const oldest of this.#measurements.keys()) {
       if (this.#measurements.size <= KEPT_MEASUREMENTS) break;
       this.#measurements.delete(oldest);
     }
-    return measured;
   }
 
   async #dispose(): Promise<void> {
@@ -183,22 +216,6 @@ class CpuDevice implements Device {
     this.#heap?.trim();
     this.#heap?.[Symbol.dispose]();
     this.#runtime[Symbol.dispose]();
-  }
-}
-
-/** The first load of all: when it fails, no model is at fault. */
-async function openArena(environment: Environment): Promise<ArenaTrim> {
-  try {
-    return await ArenaTrim.open(environment);
-  } catch (cause) {
-    throw new SluiceError(
-      "device_failed",
-      "ONNX Runtime cannot be used: it allows one environment per process, so it may be that " +
-        `onnxruntime-node was used in this process before (${
-          cause instanceof OnnxRuntimeError ? cause.reason.trim() : cause
-        })`,
-      { cause },
-    );
   }
 }
 

@@ -33,14 +33,14 @@ export async function measureMemory(
   environment: Environment,
   model: Model,
   source: string | Uint8Array<ArrayBuffer>,
-  signal?: AbortSignal,
+  options: { readonly ownThreads?: number; readonly signal?: AbortSignal },
 ): Promise<MemoryMeasurement> {
-  using session = await Session.load(environment, source, { sharedArena: false, signal });
+  using session = await Session.load(environment, source, { ...options, sharedArena: false });
   const arenaWeightBytes = session.arenaStatistics().inUse;
   const samples: MemorySample[] = [];
   let microsPerRow = 0;
   for (const trial of trialsBySize(model)) {
-    if (samples.length === MOST_RUNS || signal?.aborted) break;
+    if (samples.length === MOST_RUNS || options.signal?.aborted) break;
     if (microsPerRow * trial.rows > LONGEST_TRIAL_MICROS) break;
     try {
       const { micros, sample } = await runTrial(session, model, trial);

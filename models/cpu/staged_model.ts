@@ -19,7 +19,7 @@ export class CpuStagedModel implements StagedModel {
   readonly persistentBytes: number;
   readonly #session: Session;
   readonly #measurement: MemoryMeasurement;
-  readonly #onFreed: (model: CpuStagedModel) => void;
+  readonly #onFreed: () => void;
   readonly #executables = new Set<CpuExecutable>();
   #disposed = false;
 
@@ -29,7 +29,7 @@ export class CpuStagedModel implements StagedModel {
     session: Session,
     persistentBytes: number,
     measurement: MemoryMeasurement,
-    onFreed: (model: CpuStagedModel) => void,
+    onFreed: () => void,
   ) {
     this.model = model;
     this.#session = session;
@@ -86,6 +86,6 @@ export class CpuStagedModel implements StagedModel {
   #freeWhenUnused(): void {
     if (!this.#disposed || this.#executables.size > 0) return;
     this.#session[Symbol.dispose]();
-    this.#onFreed(this);
+    this.#onFreed();
   }
 }
