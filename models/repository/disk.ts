@@ -26,11 +26,7 @@ export const writeChunk: WriteChunk = async (file, chunk) => {
   for (let done = 0; done < chunk.byteLength;) done += await file.write(chunk.subarray(done));
 };
 
-/**
- * Writes a new file and waits until the disk has it; the folders in between are made.
- *
- * @throws {SluiceError} `too_large` when the disk is full.
- */
+/** Writes a new file and waits until the disk has it; the folders in between are made. */
 export async function writeDurably(
   path: string,
   content: Content,
@@ -41,21 +37,13 @@ export async function writeDurably(
   using file = await Deno.open(path, { write: true, createNew: true });
   const hash = createHash("sha256");
   let bytes = 0;
-  try {
-    for await (const chunk of chunks(content)) {
-      signal?.throwIfAborted();
-      hash.update(chunk);
-      await write(file, chunk);
-      bytes += chunk.byteLength;
-    }
-    await file.sync();
-  } catch (error) {
-    throw isDiskFull(error)
-      ? new SluiceError("too_large", `The disk is full: ${path} could not be written`, {
-        cause: error,
-      })
-      : error;
+  for await (const chunk of chunks(content)) {
+    signal?.throwIfAborted();
+    hash.update(chunk);
+    await write(file, chunk);
+    bytes += chunk.byteLength;
   }
+  await file.sync();
   return { bytes, sha256: hash.digest("hex") };
 }
 
@@ -89,7 +77,21 @@ export async function removeIfThere(path: string): Promise<void> {
   }
 }
 
-function isDiskFull(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return code === "ENOSPC" || code === "EDQUOT";
+/**
+ * Runs what writes into a folder, and says so in plain words when there is no more room for it.
+ *
+ * @throws {SluiceError} `too_large` when the disk is full.
+ */
+export async function sayingFullDisk<T>(folder: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    const code = (error as { code?: unknown } | null)?.code;
+    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+    throw new SluiceError(
+      "too_large",
+      `The disk of ${folder} is full. Nothing was changed; make room and try again`,
+      { cause: error },
+    );
+  }
 }

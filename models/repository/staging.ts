@@ -14,7 +14,13 @@ import {
   type VersionRecord,
 } from "../manifest.ts";
 import type { Model } from "../model.ts";
-import { type Content, removeIfThere, type WriteChunk, writeDurably } from "./disk.ts";
+import {
+  type Content,
+  removeIfThere,
+  sayingFullDisk,
+  type WriteChunk,
+  writeDurably,
+} from "./disk.ts";
 import { FilesOnDisk, FilesOverlaid, type ModelFiles, versionsIn } from "./model_files.ts";
 import { checkModelName, checkVersion, containedPath } from "./names.ts";
 import { type ReadingEnvironment, readModel } from "./read_model.ts";
@@ -70,6 +76,15 @@ export async function stageVersion(
   environment: ReadingEnvironment,
   options: StagingOptions = {},
 ): Promise<StagedVersion> {
+  return await sayingFullDisk(root, () => stage(root, added, environment, options));
+}
+
+async function stage(
+  root: string,
+  added: NewVersion,
+  environment: ReadingEnvironment,
+  options: StagingOptions,
+): Promise<StagedVersion> {
   checkModelName(added.name);
   const existing = new FilesOnDisk(root, added.name);
   const version = await freeVersion(existing, added);
@@ -101,10 +116,11 @@ function stagedVersion(
   return {
     model,
     async commit(probe) {
-      await asWriter(root, async () => {
+      const change = async () => {
         await complete(probe);
         await commit(root, preparation);
-      });
+      };
+      await sayingFullDisk(root, () => asWriter(root, change));
     },
     [Symbol.asyncDispose]: () => preparation[Symbol.asyncDispose](),
   };
