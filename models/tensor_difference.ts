@@ -5,7 +5,8 @@
  */
 import type { Datatype } from "./tensor.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
+/** Raw little-endian values. */
+export type Bytes = Uint8Array<ArrayBuffer>;
 
 const REALS: Partial<Record<Datatype, (bytes: Bytes) => ArrayLike<number>>> = {
   FP16: (bytes) => new Float16Array(aligned(bytes)),

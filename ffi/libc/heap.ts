@@ -56,6 +56,7 @@ export class Heap implements Disposable {
     this.#library.symbols.malloc_trim(0n);
   }
 
+  /** Closes the library; the heap stays. */
   [Symbol.dispose](): void {
     this.#library.close();
   }

@@ -40,7 +40,9 @@ export interface ArenaStatistics {
  * first wanted no shared threads, sessions load only with threads of their own.
  */
 export class Environment implements Disposable {
+  /** The library that it belongs to. */
   readonly runtime: OnnxRuntime;
+  /** `OrtEnv*`. */
   readonly handle: Deno.PointerObject;
   /** Describes memory of the caller's own. */
   readonly hostMemory: Deno.PointerObject;
@@ -48,7 +50,11 @@ export class Environment implements Disposable {
   readonly arenaMemory: Deno.PointerObject;
   #disposed = false;
 
-  /** @throws {OnnxRuntimeError} */
+  /**
+   * Creates it, or joins the one that the process has.
+   *
+   * @throws {OnnxRuntimeError} When ONNX Runtime refuses the options.
+   */
   constructor(runtime: OnnxRuntime, options: EnvironmentOptions) {
     this.runtime = runtime;
     this.handle = createEnvironment(runtime, options);

@@ -25,11 +25,14 @@ const CODE_NAMES = [
 
 /** A call that ONNX Runtime refused. */
 export class OnnxRuntimeError extends Error {
+  /** Tells the class in a log. */
   override readonly name = "OnnxRuntimeError";
   /** The code by name, e.g. `INVALID_PROTOBUF`; its number where this file knows no name. */
   readonly codeName: string;
 
   /**
+   * An error as a status describes it.
+   *
    * @param code `OrtErrorCode`.
    * @param call The function that was called, e.g. `CreateSession`.
    * @param reason ONNX Runtime's own words.
@@ -50,7 +53,9 @@ export type UnavailableReason =
 
 /** ONNX Runtime is not there, and what to do about it. */
 export class OnnxRuntimeUnavailableError extends Error {
+  /** Tells the class in a log. */
   override readonly name = "OnnxRuntimeUnavailableError";
+  /** An error with what to do in its message. */
   constructor(readonly reason: UnavailableReason, message: string, options?: ErrorOptions) {
     super(message, options);
   }

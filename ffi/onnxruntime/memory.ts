@@ -34,11 +34,13 @@ export class CStringArray {
   /** The addresses, in stable memory. */
   readonly addresses: Uint8Array<ArrayBuffer>;
 
+  /** Copies the texts. */
   constructor(texts: readonly string[]) {
     this.#strings = texts.map(cString);
     this.addresses = wordArray(this.#strings.map(addressOf));
   }
 
+  /** Number of strings. */
   get length(): number {
     return this.#strings.length;
   }

@@ -27,7 +27,11 @@ export class RunArguments {
     outputs: Deno.PointerValue,
   ];
 
-  /** @param options `OrtRunOptions`, owned by the caller. */
+  /**
+   * Lays the arguments out; all slots are empty.
+   *
+   * @param options `OrtRunOptions*`, owned by the caller.
+   */
   constructor(
     session: Session,
     inputNames: readonly string[],

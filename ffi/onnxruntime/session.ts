@@ -10,6 +10,7 @@ import { readTensorInfo, type TensorInfo } from "./values.ts";
 
 /** An input or output that a model declares. */
 export interface Declaration {
+  /** Any text. */
   readonly name: string;
   /** Undefined when it is no tensor but a sequence, a map or an optional. */
   readonly tensor:
@@ -29,12 +30,15 @@ export interface SessionOptions {
 
 /** A model that can run. */
 export class Session implements Disposable {
+  /** Where it was loaded. */
   readonly environment: Environment;
+  /** `OrtSession*`. */
   readonly handle: Deno.PointerObject;
   /** Must be given. */
   readonly inputs: readonly Declaration[];
   /** Inputs with a default in the model. */
   readonly optionalInputs: readonly Declaration[];
+  /** All of them, those that are no tensors too. */
   readonly outputs: readonly Declaration[];
   readonly #allocator: Deno.PointerObject;
   #disposed = false;

@@ -56,7 +56,9 @@ export function writeString(
 
 /** The elements of a string tensor, one after the other, and where each one starts. */
 export interface Strings {
+  /** The elements without anything between them. */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Offset of each element; the last one ends where the bytes end. */
   readonly starts: readonly number[];
 }
 

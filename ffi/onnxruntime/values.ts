@@ -36,6 +36,7 @@ const NAMES = new Map(
 export interface TensorInfo {
   /** Undefined when it is a type that this module does not name (4-bit integers, 8-bit floats, complex numbers). */
   readonly elementType: ElementType | undefined;
+  /** Empty for a scalar. */
   readonly shape: readonly number[];
 }
 

@@ -78,6 +78,7 @@ export class ArenaTrim implements Disposable {
     this.#arguments.run();
   }
 
+  /** Unloads it. */
   [Symbol.dispose](): void {
     const { api } = this.#session.environment.runtime;
     for (const tensor of this.#tensors) api.ReleaseValue.call(tensor);

@@ -27,6 +27,8 @@ export class Binding implements Disposable {
   readonly inputBytes: number;
 
   /**
+   * Makes the input buffers; output buffers come with the first run.
+   *
    * @param outputsVary Equal inputs' shapes are known to give outputs of varying shapes.
    * @param account Told how much host memory was taken, or given back when negative.
    * @throws {OnnxRuntimeError} When ONNX Runtime accepts no tensors of these shapes.

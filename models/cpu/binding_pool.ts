@@ -10,6 +10,7 @@ import { Binding } from "./binding.ts";
 
 /** How much a pool keeps. */
 export interface PoolLimits {
+  /** Signatures that bindings are kept for. */
   readonly signatures: number;
   /** Host memory of all bindings. Those in use, and one that is the only one, may exceed it. */
   readonly bytes: number;
@@ -17,7 +18,9 @@ export interface PoolLimits {
 
 /** What is known and kept for one signature. */
 export interface PooledSignature {
+  /** Its exact shapes. */
   readonly signature: Signature;
+  /** Bindings that nobody uses. */
   readonly free: Binding[];
   /** Typical time of a run, microseconds; undefined before the first. */
   typicalMicros: number | undefined;
@@ -38,6 +41,7 @@ export class BindingPool implements Disposable {
   #latest: PooledSignature | undefined;
   #bytes = 0;
 
+  /** A pool without bindings. */
   constructor(session: Session, outputs: readonly TensorSpec[], limits: PoolLimits) {
     this.#session = session;
     this.#outputs = outputs;

@@ -14,6 +14,7 @@ import { ELEMENT_TYPE_OF } from "./element_types.ts";
 
 /** An input's tensor. */
 export interface BoundInput extends Disposable {
+  /** `OrtValue*`; stays the same. */
   readonly tensor: Deno.PointerObject;
   /** Host memory that it takes, bytes. */
   readonly bytes: number;

@@ -26,6 +26,7 @@ export class BoundOutput implements Disposable {
   #data = NO_BYTES;
   #state: "unseen" | "written" | "passed through" = "unseen";
 
+  /** An output that nothing is known of but its declaration. */
   constructor(environment: Environment, spec: TensorSpec) {
     this.#environment = environment;
     this.#spec = spec;
@@ -116,6 +117,7 @@ export class BoundOutput implements Disposable {
     this.#bound = null;
   }
 
+  /** Releases the tensor. Views of the buffer stay valid. */
   [Symbol.dispose](): void {
     this.unbind();
   }

@@ -24,7 +24,8 @@ const SLOWDOWN_PER_RUN = 1.25;
 /** Bindings that one model keeps. */
 const POOL_LIMITS = { signatures: 64, bytes: 32 << 20 };
 
-type Done = (result: IterationResult) => void;
+/** Receives the end of an iteration. */
+export type Done = (result: IterationResult) => void;
 
 /** Runs a loaded model. */
 export class CpuExecutable implements Executable {
@@ -35,7 +36,11 @@ export class CpuExecutable implements Executable {
   #whenIdle: (() => void) | undefined;
   #disposing: Promise<void> | undefined;
 
-  /** @param onDispose Called once, when nothing of the session is used any more. */
+  /**
+   * An executable without bindings.
+   *
+   * @param onDispose Called once, when nothing of the session is used any more.
+   */
   constructor(model: Model, session: Session, onDispose: () => void) {
     this.#model = model;
     this.#pool = new BindingPool(session, model.signature.outputs, POOL_LIMITS);

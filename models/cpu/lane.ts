@@ -10,6 +10,7 @@ import type { Lane } from "../device.ts";
  * its stream is this object: what is started while an iteration runs waits for its end.
  */
 export class CpuLane implements Lane {
+  /** Unique on its device. */
   readonly id: number;
   /**
    * One: here the next iteration starts from the event loop in any case, so a second one started
@@ -20,11 +21,13 @@ export class CpuLane implements Lane {
   #busy = false;
   readonly #waiting: (() => void)[] = [];
 
+  /** An idle lane. */
   constructor(id: number, bytes: number) {
     this.id = id;
     this.#bytes = bytes;
   }
 
+  /** The engine's budget for what runs here. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -15,6 +15,7 @@ import { inputElements, type MemorySample, WorkingMemory } from "./working_memor
 export interface MemoryMeasurement {
   /** Weights that stay in the arena: those that no operator packs in a form of its own. */
   readonly arenaWeightBytes: number;
+  /** What its iterations need besides. */
   readonly workingMemory: WorkingMemory;
 }
 

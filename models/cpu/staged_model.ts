@@ -15,6 +15,7 @@ import type { MemoryMeasurement } from "./measure.ts";
  * go when this and every executable made of it have been disposed of, in any order.
  */
 export class CpuStagedModel implements StagedModel {
+  /** What was loaded. */
   readonly model: Model;
   readonly persistentBytes: number;
   readonly #session: Session;
@@ -23,7 +24,11 @@ export class CpuStagedModel implements StagedModel {
   readonly #executables = new Set<CpuExecutable>();
   #disposed = false;
 
-  /** @param onFreed Called once, when the weights are gone. */
+  /**
+   * Takes over a loaded session.
+   *
+   * @param onFreed Called once, when the weights are gone.
+   */
   constructor(
     model: Model,
     session: Session,
@@ -69,6 +74,7 @@ export class CpuStagedModel implements StagedModel {
     return Promise.resolve(executable);
   }
 
+  /** Lets the weights go, once no executable uses them. */
   [Symbol.asyncDispose](): Promise<void> {
     if (!this.#disposed) {
       this.#disposed = true;

@@ -8,7 +8,9 @@ import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tenso
 
 /** Complete inputs in the model's order. */
 export interface Trial {
+  /** Requests joined in it. */
   readonly rows: number;
+  /** Without optional ones that the sample leaves out. */
   readonly inputs: readonly Tensor[];
 }
 

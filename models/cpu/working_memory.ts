@@ -35,7 +35,11 @@ export class WorkingMemory {
   /** Ascending in all fields. */
   readonly #samples: readonly MemorySample[];
 
-  /** @param samples In any order. */
+  /**
+   * Learns from measured runs.
+   *
+   * @param samples In any order.
+   */
   constructor(samples: readonly MemorySample[]) {
     let arenaBytes = 0, tensorBytes = 0;
     this.#samples = samples.toSorted((a, b) => a.elements - b.elements).map((sample) => ({
