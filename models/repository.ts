@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { SluiceError } from "./errors.ts";
 import type { Model, ModelOverride, Repository } from "./model.ts";
-import { type Lock, takeLock } from "./repository/lock.ts";
+import { takeLock } from "./repository/lock.ts";
 import { FilesInMemory, FilesOnDisk, versionsIn } from "./repository/model_files.ts";
 import { checkModelName, containedPath, isModelName } from "./repository/names.ts";
 import { type ReadingEnvironment, readModel } from "./repository/read_model.ts";
@@ -21,7 +21,6 @@ import { asWriter, finishCommits, takeAway } from "./repository/store.ts";
 
 export type { BatchingProbe, Manifest, VersionRecord } from "./manifest.ts";
 export type { Content, WriteChunk } from "./repository/disk.ts";
-export type { Lock } from "./repository/lock.ts";
 export type { NewVersion, StagedVersion, StagingOptions } from "./repository/staging.ts";
 
 /** Settings of a repository. */
@@ -125,10 +124,17 @@ export class FileRepository implements Repository {
   /**
    * Claims the repository for a gateway. Registrations are not held up by it.
    *
+   * @returns Undefined where the folder cannot be written to: a second gateway goes unnoticed there,
+   * and does no harm.
    * @throws {SluiceError} `conflict`, naming the process that serves it.
    */
-  async claim(): Promise<Lock> {
-    return await takeLock(join(await this.#root(), ".serving"), `serves ${this.folder}`);
+  async claim(): Promise<Disposable | undefined> {
+    try {
+      return await takeLock(join(await this.#root(), ".serving"), `serves ${this.folder}`);
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+      return undefined;
+    }
   }
 
   async #modelFolder(root: string, name: string): Promise<string> {

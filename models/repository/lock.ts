@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { dirname } from "node:path";
 import { SluiceError } from "../errors.ts";
 
 /** A lock that is held. */
@@ -20,10 +21,11 @@ const POLL_MILLIS = 50;
  * @param path The file; made when missing.
  * @param doing What the other is doing when it is held, for the error: "is writing to ...".
  * @param waitMillis How long to wait for the other.
- * @throws {SluiceError} `conflict`, naming the process that holds it.
+ * @throws {SluiceError} `conflict`, naming the process that holds it, or `forbidden` where the file
+ * cannot be written.
  */
 export async function takeLock(path: string, doing: string, waitMillis = 0): Promise<Lock> {
-  const file = await Deno.open(path, { read: true, write: true, create: true });
+  const file = await openLockFile(path);
   try {
     for (let waited = 0; !await file.tryLock(true); waited += POLL_MILLIS) {
       if (waited >= waitMillis) {
@@ -46,10 +48,24 @@ export async function takeLock(path: string, doing: string, waitMillis = 0): Pro
   return { path, [Symbol.dispose]: () => file.close() };
 }
 
-/** Takes a lock if nobody holds it. */
+/**
+ * Takes a lock if nobody holds it.
+ *
+ * @throws {SluiceError} `forbidden` where the file cannot be written.
+ */
 export async function tryTakeLock(path: string): Promise<Lock | undefined> {
-  const file = await Deno.open(path, { read: true, write: true, create: true });
+  const file = await openLockFile(path);
   if (await file.tryLock(true)) return { path, [Symbol.dispose]: () => file.close() };
   file.close();
   return undefined;
+}
+
+async function openLockFile(path: string): Promise<Deno.FsFile> {
+  try {
+    return await Deno.open(path, { read: true, write: true, create: true });
+  } catch (error) {
+    const isReadOnly = (error as { code?: unknown }).code === "EROFS";
+    if (!isReadOnly && !(error instanceof Deno.errors.PermissionDenied)) throw error;
+    throw new SluiceError("forbidden", `${dirname(path)} cannot be written to`, { cause: error });
+  }
 }

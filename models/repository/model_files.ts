@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { join, sep } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { versionOf } from "./names.ts";
@@ -137,12 +136,12 @@ export class FilesInMemory implements ModelFiles {
     return Promise.resolve([...new Set([...this.#files.keys()].map((path) => path.split("/")[0]))]);
   }
 
-  /** Hashes the content. */
-  entry(path: string): Promise<FileEntry | undefined> {
+  /** Hashes the content, off the event loop. */
+  async entry(path: string): Promise<FileEntry | undefined> {
     const bytes = this.#files.get(path);
-    if (bytes === undefined) return Promise.resolve(undefined);
-    const fingerprint = createHash("sha256").update(bytes).digest("hex");
-    return Promise.resolve({ bytes, size: bytes.byteLength, fingerprint });
+    if (bytes === undefined) return undefined;
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    return { bytes, size: bytes.byteLength, fingerprint: hash.toHex() };
   }
 
   /** The bytes themselves. */

@@ -9,6 +9,7 @@
  * @module
  */
 import { join } from "node:path";
+import { SluiceError } from "../errors.ts";
 import { removeIfThere, syncFolder, syncFolders } from "./disk.ts";
 import { takeLock, tryTakeLock } from "./lock.ts";
 import { versionOf } from "./names.ts";
@@ -31,7 +32,8 @@ export interface Preparation extends AsyncDisposable {
 /**
  * Runs `change` as the only writer of the repository, after cleaning up behind writers that died.
  *
- * @throws {SluiceError} `conflict` when another process keeps writing.
+ * @throws {SluiceError} `conflict` when another process keeps writing, `forbidden` where this one
+ * may not.
  */
 export async function asWriter<T>(root: string, change: () => Promise<T>): Promise<T> {
   using _lock = await takeLock(join(root, LOCK), `is writing to ${root}`, WAIT_MILLIS);
@@ -82,8 +84,12 @@ export async function finishCommits(root: string): Promise<void> {
     using lock = await tryTakeLock(join(root, LOCK));
     if (lock !== undefined) await recover(root);
   } catch (error) {
-    if (!(error instanceof Deno.errors.PermissionDenied)) throw error;
+    if (!isForbidden(error)) throw error;
   }
+}
+
+function isForbidden(error: unknown): boolean {
+  return error instanceof SluiceError && error.code === "forbidden";
 }
 
 async function recover(root: string): Promise<void> {

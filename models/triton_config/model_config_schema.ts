@@ -53,7 +53,7 @@ const input = message({
   reshape: noted(tensorReshape),
   is_shape_tensor: noted(flag),
   allow_ragged_batch: noted(flag),
-  optional: flag,
+  optional: noted(flag),
   is_non_linear_format_io: noted(flag),
 });
 
