@@ -1,25 +1,20 @@
 /**
- * Puts a model together from its files: configuration, manifest, ONNX files, labels.
+ * Puts a model together from its files.
  *
  * @module
  */
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { type Manifest, parseManifest } from "../manifest.ts";
 import type { Model, ModelSignature } from "../model.ts";
 import { decodeOnnx, decodeOnnxFile } from "../onnx/decode.ts";
 import { isDynamicallyQuantised, signatureOf } from "../onnx/signature.ts";
-import {
-  type ModelConfig,
-  parseConfigJson,
-  parseConfigText,
-  type ParsedConfig,
-} from "../triton_config/model_config.ts";
+import type { ModelConfig } from "../triton_config/model_config.ts";
 import { completeConfig, reconcile } from "../triton_config/reconcile.ts";
 import { batchingRule } from "./batching.ts";
 import { type FileEntry, type ModelFiles, versionsIn } from "./model_files.ts";
 import { containedPath } from "./names.ts";
+import { type ModelSettings, readSettings, type SettingsOptions } from "./read_settings.ts";
 
 /** What an ONNX file says; kept for as long as the file does not change. */
 export interface OnnxFacts {
@@ -32,16 +27,10 @@ export interface OnnxFacts {
 }
 
 /** What reading a model needs beside its files. */
-export interface ReadingEnvironment {
+export interface ReadingEnvironment extends SettingsOptions {
   /** Facts of ONNX files read before, by path; good while the fingerprint is the same. */
   readonly known: Map<string, { readonly fingerprint: string; readonly facts: OnnxFacts }>;
-  /** Told of what is odd, without being an error. */
-  warn(message: string): void;
-  /** A configuration as JSON that replaces the folder's. */
-  readonly config?: string;
 }
-
-const DEFAULT_FILE_NAME = "model.onnx";
 
 /**
  * Reads all versions of a model that its version policy names, ascending.
@@ -55,16 +44,8 @@ export async function readModel(
   environment: ReadingEnvironment,
   only?: number,
 ): Promise<Model[]> {
-  const { config, where } = await readConfig(name, files, environment);
-  const manifestText = await readText(files, "manifest.json");
-  const manifest = manifestText === undefined
-    ? {}
-    : parseManifest(manifestText, files.describe("manifest.json"));
-  const labels = await readLabels(config, manifest, files);
-  const fileName = containedPath(
-    config?.default_model_filename || DEFAULT_FILE_NAME,
-    `${where}: "default_model_filename"`,
-  );
+  const settings = await readSettings(name, files, environment);
+  const { config, where, fileName } = settings;
   const versions = only === undefined
     ? chooseVersions(config, await presentVersions(files, environment), where)
     : [only];
@@ -74,21 +55,16 @@ export async function readModel(
       `${files.describe("")} has no version: expected a folder such as 1/${fileName}`,
     );
   }
-  const shared = { name, files, environment, config, where, manifest, labels, fileName };
+  const shared = { name, files, environment, ...settings };
   const models: Model[] = [];
   for (const version of versions) models.push(await readVersion(version, shared));
   return models;
 }
 
-interface Shared {
+interface Shared extends ModelSettings {
   readonly name: string;
   readonly files: ModelFiles;
   readonly environment: ReadingEnvironment;
-  readonly config?: ModelConfig;
-  readonly where: string;
-  readonly manifest: Manifest;
-  readonly labels: ReadonlyMap<string, readonly string[]>;
-  readonly fileName: string;
 }
 
 async function readVersion(version: number, shared: Shared): Promise<Model> {
@@ -183,83 +159,6 @@ async function externalEntries(
     entries.push(entry);
   }
   return entries;
-}
-
-async function readConfig(
-  name: string,
-  files: ModelFiles,
-  environment: ReadingEnvironment,
-): Promise<{ readonly config?: ModelConfig; readonly where: string }> {
-  const path = "config.pbtxt";
-  let where = files.describe(path);
-  let parsed: ParsedConfig;
-  if (environment.config !== undefined) {
-    where = `The configuration given for "${name}"`;
-    parsed = parseConfigJson(environment.config, where);
-  } else {
-    const text = await readText(files, path);
-    if (text === undefined) return { where };
-    parsed = parseConfigText(text, where);
-  }
-  checkServable(name, parsed.config, where);
-  for (const warning of parsed.warnings) environment.warn(warning);
-  return { config: parsed.config, where };
-}
-
-function checkServable(name: string, config: ModelConfig, where: string): void {
-  const refuse = (fault: string, code: "invalid_argument" | "unsupported" = "invalid_argument") =>
-    new SluiceError(code, `${where}: ${fault}`);
-  if (config.name && config.name !== name) {
-    throw refuse(`"name" is ${JSON.stringify(config.name)}; the model's folder is "${name}"`);
-  }
-  if (config.platform && config.platform !== "onnxruntime_onnx") {
-    throw refuse(
-      `"platform" is ${JSON.stringify(config.platform)}; only "onnxruntime_onnx" is served`,
-      "unsupported",
-    );
-  }
-  if (config.backend && config.backend !== "onnxruntime") {
-    throw refuse(
-      `"backend" is ${JSON.stringify(config.backend)}; only "onnxruntime" is served`,
-      "unsupported",
-    );
-  }
-  if (config.ensemble_scheduling !== undefined) {
-    throw refuse(`"ensemble_scheduling": ensembles are not served`, "unsupported");
-  }
-}
-
-async function readText(files: ModelFiles, path: string): Promise<string | undefined> {
-  const entry = await files.entry(path);
-  if (entry === undefined) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(await files.read(entry));
-  } catch (error) {
-    throw new SluiceError("invalid_argument", `${files.describe(path)} is no UTF-8 text`, {
-      cause: error,
-    });
-  }
-}
-
-async function readLabels(
-  config: ModelConfig | undefined,
-  manifest: Manifest,
-  files: ModelFiles,
-): Promise<Map<string, readonly string[]>> {
-  const labels = new Map(Object.entries(manifest.labels ?? {}));
-  for (const output of config?.output ?? []) {
-    if (!output.label_filename || output.name === undefined) continue;
-    const what = `${files.describe("config.pbtxt")}: "label_filename" of "${output.name}"`;
-    const path = containedPath(output.label_filename, what);
-    const text = await readText(files, path);
-    if (text === undefined) {
-      throw new SluiceError("invalid_argument", `${what} is "${path}", which is missing`);
-    }
-    const lines = text.split(/\r?\n/);
-    if (lines[lines.length - 1] === "") lines.pop();
-    labels.set(output.name, lines);
-  }
-  return labels;
 }
 
 async function presentVersions(
