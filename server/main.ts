@@ -54,6 +54,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const listener = listen(config.host, config.port, answerWhileLoading);
   const parts = new AsyncDisposableStack();
+  const say = config.quiet ? () => {} : report;
   try {
     const policy = POLICIES.get(config.policy) ?? await loadPolicy(config.policy);
     const log = config.decisionLog === undefined
@@ -62,6 +63,7 @@ export async function startGateway(
     const folder = await repositoryFolder(config.repository);
     const repository = new FileRepository(folder, { warn: report });
     parts.use(await claim(repository, report));
+    say(`Loading ${counted((await repository.list()).length)} from ${folder}`);
     const device = parts.use(openDevice(config.device, config));
     const engine = parts.use(
       await openEngine({
@@ -78,11 +80,7 @@ export async function startGateway(
     );
     const app = parts.use(createApp({ engine, ...config, maxBodyBytes: config.maxBody }));
     listener.handle(app);
-    if (!config.quiet) {
-      const count = engine.served().length;
-      const models = `${count} model${count === 1 ? "" : "s"}`;
-      report(`Serving ${models} on ${device.name} at ${listener.url}`);
-    }
+    say(`Serving ${counted(engine.served().length)} on ${device.name} at ${listener.url}`);
     let ending: Promise<number> | undefined;
     return {
       url: listener.url,
@@ -149,4 +147,8 @@ async function claim(
     if (error instanceof SluiceError) throw error;
     report(`${repository.folder} is read-only here: a second gateway on it would go unnoticed`);
   }
+}
+
+function counted(models: number): string {
+  return `${models} model${models === 1 ? "" : "s"}`;
 }

@@ -1,15 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { JsonLinesFile } from "../../server/json_lines.ts";
-
-async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+import { withFolder } from "./with_folder.ts";
 
 const unexpected = (message: string) => assert.fail(message);
 

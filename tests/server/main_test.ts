@@ -2,30 +2,27 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type GatewaySettings, resolveConfig } from "../../server/config.ts";
 import { type Gateway, startGateway } from "../../server/main.ts";
+import { withFolder } from "./with_folder.ts";
 import { scaleModel, slowModel } from "../fixtures/onnx.ts";
 
-async function withGateway(
+/** Runs `test` with a gateway that serves one model, called `model`. */
+function withGateway(
   model: Uint8Array,
   settings: GatewaySettings,
   test: (gateway: Gateway, reports: readonly string[]) => Promise<void>,
 ): Promise<void> {
-  const repository = await Deno.makeTempDir();
-  try {
+  return withFolder(async (repository) => {
     await Deno.mkdir(join(repository, "model", "1"), { recursive: true });
     await Deno.writeFile(join(repository, "model", "1", "model.onnx"), model);
     const reports: string[] = [];
-    const gateway = await startGateway(
-      resolveConfig({ port: 0, repository, ...settings }),
-      (message) => reports.push(message),
-    );
+    const config = resolveConfig({ port: 0, repository, ...settings });
+    const gateway = await startGateway(config, (message) => reports.push(message));
     try {
       await test(gateway, reports);
     } finally {
       await gateway.shutdown();
     }
-  } finally {
-    await Deno.remove(repository, { recursive: true });
-  }
+  });
 }
 
 async function post(url: string, body: object): Promise<[number, string]> {
@@ -39,7 +36,8 @@ Deno.test("startGateway() serves the models of the repository and says where", (
   withGateway(scaleModel(3), {}, async ({ url, port, engine }, reports) => {
     assert.equal(url, `http://127.0.0.1:${port}`);
     assert.deepEqual(engine.served().map(({ model }) => model.name), ["model"]);
-    assert.deepEqual(reports, [`Serving 1 model on cpu at ${url}`]);
+    assert.match(reports[0], /^Loading 1 model from /);
+    assert.equal(reports[1], `Serving 1 model on cpu at ${url}`);
     const [status, text] = await post(`${url}/v2/models/model/infer`, FOUR);
     assert.equal(status, 200);
     assert.deepEqual(JSON.parse(text).outputs[0].data, [3, 6, 9, 12]);
@@ -51,7 +49,7 @@ Deno.test("startGateway() serves the others when one model is broken, and report
     { device: "simulated" },
     async ({ url, engine }, reports) => {
       assert.equal(engine.served().length, 0);
-      assert.match(reports[0], /^Model 'model' was not loaded: /);
+      assert.match(reports[1], /^Model 'model' was not loaded: /);
       const [, index] = await post(`${url}/v2/repository/index`, {});
       assert.equal(JSON.parse(index)[0].state, "UNAVAILABLE");
     },
@@ -103,4 +101,20 @@ Deno.test("Gateway.shutdown() gives 1 when what was accepted is not done in time
 Deno.test("Gateway.shutdown() called again waits for the first", () =>
   withGateway(scaleModel(3), {}, async ({ shutdown }) => {
     assert.deepEqual(await Promise.all([shutdown(), shutdown()]), [0, 0]);
+  }));
+
+Deno.test("startGateway() says nothing but what is wrong when it shall be quiet", () =>
+  withGateway(scaleModel(3), { quiet: true, device: "simulated" }, (_gateway, reports) => {
+    assert.deepEqual(reports, []);
+    return Promise.resolve();
+  }));
+
+Deno.test("startGateway() refuses a repository that another gateway serves", () =>
+  withFolder(async (repository) => {
+    const config = resolveConfig({ port: 0, device: "simulated", repository });
+    const first = await startGateway(config);
+    await assert.rejects(startGateway(config), { code: "conflict" });
+    await first.shutdown();
+    const second = await startGateway(config);
+    await second.shutdown();
   }));

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FileRepository } from "../../../models/repository.ts";
+import { withFolder } from "../with_folder.ts";
 import { heavyModel, seededValues } from "../../fixtures/onnx.ts";
 
 const REGISTER = fileURLToPath(new URL("../../../server/commands/register.ts", import.meta.url));
@@ -16,9 +17,8 @@ const LONGEST_WAIT_MILLIS = 60;
 Deno.test({
   name: "register killed at any point 100 times leaves the repository whole",
   ignore: Deno.build.os === "windows",
-  async fn() {
-    const folder = await Deno.makeTempDir();
-    try {
+  fn: () =>
+    withFolder(async (folder) => {
       const repository = join(folder, "repository");
       await Deno.mkdir(repository);
       const source = join(folder, "heavy.onnx");
@@ -42,10 +42,7 @@ Deno.test({
       await checkWhole(repository, sha256);
       const left = (await Array.fromAsync(Deno.readDir(repository))).map((entry) => entry.name);
       assert.deepEqual(left.sort(), [".lock", "heavy"]);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
+    }),
 });
 
 function spawnRegister(source: string, repository: string): Deno.ChildProcess {

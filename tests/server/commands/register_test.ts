@@ -17,18 +17,16 @@ import {
   sequenceAxisModel,
   truncated,
 } from "../../fixtures/onnx.ts";
+import { withFolder } from "../with_folder.ts";
 import { RecordedIo } from "./recorded_io.ts";
 
-/** A folder with an empty `repository` in it. */
-async function withFolder(test: (folder: string, repository: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  const repository = join(folder, "repository");
-  try {
+/** Runs `test` with a temporary folder and an empty repository in it. */
+function withRepository(test: (folder: string, repository: string) => Promise<void>) {
+  return withFolder(async (folder) => {
+    const repository = join(folder, "repository");
     await Deno.mkdir(repository);
     await test(folder, repository);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 async function run(
@@ -57,7 +55,7 @@ function pairsModel(): Uint8Array<ArrayBuffer> {
 }
 
 Deno.test("register adds a model, shows its signature and whether requests are joined", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const flags = ["--max-batch", "8", "--priority", "3", "--weight", "2.5", "--pin"];
     const result = await run(register, [
@@ -76,7 +74,7 @@ Deno.test("register adds a model, shows its signature and whether requests are j
   }));
 
 Deno.test("register says why requests are not joined", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "sums.onnx"), sequenceAxisModel());
     const { code, stdout } = await run(register, [
       ...["sums", source, "--repository", repository],
@@ -88,7 +86,7 @@ Deno.test("register says why requests are not joined", () =>
   }));
 
 Deno.test("register takes the next version, and refuses one that is there", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const argv = ["double", source, "--repository", repository, "--no-trial"];
     assert.equal((await run(register, argv)).code, EXIT.ok);
@@ -99,7 +97,7 @@ Deno.test("register takes the next version, and refuses one that is there", () =
   }));
 
 Deno.test("register refuses what is no model that loads, and changes nothing", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const outside = externalDataModel("../../secret.bin").model;
     const cases = {
       truncated: truncated(scaleModel(2)),
@@ -119,7 +117,7 @@ Deno.test("register refuses what is no model that loads, and changes nothing", (
   }));
 
 Deno.test("register refuses names, sources and flags that cannot be meant", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const into = ["--repository", repository];
     const cases: [readonly string[], number, RegExp][] = [
@@ -148,7 +146,7 @@ Deno.test("register refuses names, sources and flags that cannot be meant", () =
   }));
 
 Deno.test("register warns of a model that does not run on zeros, and takes it", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "pairs.onnx"), pairsModel());
     const result = await run(register, ["pairs", source, "--repository", repository]);
     assert.equal(result.code, EXIT.ok);
@@ -156,7 +154,7 @@ Deno.test("register warns of a model that does not run on zeros, and takes it", 
   }));
 
 Deno.test("register run twice at once gives one version to one and refuses the other", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const argv = ["double", source, "--version", "1", "--repository", repository];
     const results = await Promise.all([run(register, argv), run(register, argv)]);
@@ -166,7 +164,7 @@ Deno.test("register run twice at once gives one version to one and refuses the o
   }));
 
 Deno.test("register run at once for different models registers both", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const results = await Promise.all(
       ["a", "b", "c"].map((name) => run(register, [name, source, "--repository", repository])),
@@ -176,7 +174,7 @@ Deno.test("register run at once for different models registers both", () =>
   }));
 
 Deno.test("unregister removes a version or a model, and suggests the near match", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const into = ["--repository", repository];
     for (const version of ["1", "2"]) {
@@ -196,7 +194,7 @@ Deno.test("unregister removes a version or a model, and suggests the near match"
   }));
 
 Deno.test("register, models and unregister work on a running gateway", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const gateway = await startGateway(
       resolveConfig({ port: 0, repository, adminKey: "secret" }),
     );
@@ -239,7 +237,7 @@ Deno.test("register, models and unregister work on a running gateway", () =>
   }));
 
 Deno.test("models shows the p50 and p99 of what was asked", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     await run(register, ["double", source, "--repository", repository]);
     const gateway = await startGateway(resolveConfig({ port: 0, repository }));
@@ -264,7 +262,7 @@ Deno.test("models shows the p50 and p99 of what was asked", () =>
   }));
 
 Deno.test("models shows what lies in a repository, the broken too", () =>
-  withFolder(async (folder, repository) => {
+  withRepository(async (folder, repository) => {
     const source = await write(join(folder, "double.onnx"), scaleModel(2));
     const into = ["--repository", repository];
     await run(register, ["double", source, ...into]);

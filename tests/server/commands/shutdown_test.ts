@@ -1,23 +1,22 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { scaleModel } from "../../fixtures/onnx.ts";
+import { withFolder } from "../with_folder.ts";
 import { GatewayProcess } from "./gateway_process.ts";
 
-async function withModels(
+/** Runs `test` with a temporary folder and a repository in it. */
+function withModels(
   models: Readonly<Record<string, Uint8Array>>,
-  test: (folder: string, repository: string) => Promise<void>,
+  test: (repository: string, folder: string) => Promise<void>,
 ): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const repository = join(folder, "models");
-  try {
+  return withFolder(async (folder) => {
+    const repository = join(folder, "models");
     for (const [name, bytes] of Object.entries(models)) {
       await Deno.mkdir(join(repository, name, "1"), { recursive: true });
       await Deno.writeFile(join(repository, name, "1", "model.onnx"), bytes);
     }
-    await test(folder, repository);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+    await test(repository, folder);
+  });
 }
 
 const doubled = { double: scaleModel(2) };
@@ -26,7 +25,7 @@ const BODY = JSON.stringify({
 });
 
 Deno.test("start answers every request it accepted when SIGTERM comes under load", () =>
-  withModels(doubled, async (folder, repository) => {
+  withModels(doubled, async (repository, folder) => {
     const log = join(folder, "decisions.jsonl");
     await using gateway = GatewayProcess.start("--repository", repository, "--decision-log", log);
     const url = await gateway.serving;
@@ -60,7 +59,7 @@ Deno.test("start answers every request it accepted when SIGTERM comes under load
   }));
 
 Deno.test("start is held up by no idle, half-sent or unread request when it shall end", () =>
-  withModels(doubled, async (folder, repository) => {
+  withModels(doubled, async (repository) => {
     await using gateway = GatewayProcess.start(
       "--repository",
       repository,
@@ -80,7 +79,7 @@ Deno.test("start is held up by no idle, half-sent or unread request when it shal
   }));
 
 Deno.test("start ends at once, and says that it failed, when a second signal comes", () =>
-  withModels(doubled, async (folder, repository) => {
+  withModels(doubled, async (repository) => {
     await using gateway = GatewayProcess.start("--repository", repository, "--drain-delay", "3600");
     await gateway.serving;
     let ended = false;

@@ -5,6 +5,7 @@ import { start } from "../../../server/commands/start.ts";
 import { listen } from "../../../server/listener.ts";
 import { scaleModel } from "../../fixtures/onnx.ts";
 import { RecordedIo } from "./recorded_io.ts";
+import { withFolder } from "../with_folder.ts";
 
 /** Runs a start that is expected to end by itself. */
 async function failedStart(
@@ -15,15 +16,6 @@ async function failedStart(
   const code = await start(argv, io);
   assert.equal(io.stdout, "");
   return [code, io.stderr];
-}
-
-async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await test(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 Deno.test("start --help shows every flag, defaults and examples", async () => {
