@@ -14,7 +14,7 @@ import type { Model } from "../model.ts";
 import { ArenaTrim } from "./arena_trim.ts";
 import { CpuLane } from "./lane.ts";
 import { measureMemory, type MemoryMeasurement } from "./measure.ts";
-import { modelSource } from "./source.ts";
+import { externalDataOf, modelSource } from "./source.ts";
 import { CpuStagedModel } from "./staged_model.ts";
 
 /** Settings of the CPU device. */
@@ -34,8 +34,14 @@ const BUFFERS_MAPPED_FROM = 1 << 20;
 /** While a model loads: its weights shall leave nothing behind in the arena of a loading thread. */
 const WEIGHTS_MAPPED_FROM = 32 << 10;
 const KEPT_PER_THREAD = 2 << 20;
-/** Measurements of unloaded models that are kept for their return. */
-const KEPT_MEASUREMENTS = 1024;
+/** What a load has found out, for the next load of the same content. */
+interface Findings {
+  readonly externalData: ReadonlySet<string>;
+  readonly memory: MemoryMeasurement;
+}
+
+/** Findings that are kept, those of unloaded models too. */
+const KEPT_FINDINGS = 1024;
 
 /**
  * Opens the CPU device.
@@ -67,7 +73,7 @@ class CpuDevice implements Device {
   readonly #listeners: ((fault: DeviceFault) => void)[] = [];
   readonly #models = new Set<CpuStagedModel>();
   /** By fingerprint. */
-  readonly #measurements = new Map<string, MemoryMeasurement>();
+  readonly #findings = new Map<string, Findings>();
   /** Opened with the first model: before that there is nothing to give back. */
   #arena: ArenaTrim | undefined;
   /** Set when models cannot share threads. */
@@ -151,7 +157,9 @@ class CpuDevice implements Device {
 
   async #stage(model: Model, signal: AbortSignal | undefined): Promise<StagedModel> {
     this.#arena ??= await this.#openArena();
-    const source = await modelSource(model);
+    const known = this.#findings.get(model.fingerprint);
+    const externalData = known?.externalData ?? await externalDataOf(model);
+    const source = await modelSource(model, externalData);
     signal?.throwIfAborted();
     const options = { ownThreads: this.#ownThreads, signal };
     const before = this.#heap?.usedBytes() ?? 0;
@@ -162,14 +170,14 @@ class CpuDevice implements Device {
     // Whatever else was freed meanwhile: the weights are there.
     const persistentBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
     try {
-      const measurement = this.#measurements.get(model.fingerprint) ??
+      const memory = known?.memory ??
         await measureMemory(this.#environment, model, source, options);
-      this.#keep(model.fingerprint, measurement);
+      this.#keep(model.fingerprint, { externalData, memory });
       const staged = new CpuStagedModel(
         model,
         session,
         persistentBytes,
-        measurement,
+        memory,
         () => this.#models.delete(staged),
       );
       this.#models.add(staged);
@@ -198,12 +206,12 @@ class CpuDevice implements Device {
     }
   }
 
-  /** Keeps a measurement; the oldest ones make room. */
-  #keep(fingerprint: string, measurement: MemoryMeasurement): void {
-    this.#measurements.set(fingerprint, measurement);
-    for (const oldest of this.#measurements.keys()) {
-      if (this.#measurements.size <= KEPT_MEASUREMENTS) break;
-      this.#measurements.delete(oldest);
+  /** Keeps what was found out; the oldest findings make room. */
+  #keep(fingerprint: string, findings: Findings): void {
+    this.#findings.set(fingerprint, findings);
+    for (const oldest of this.#findings.keys()) {
+      if (this.#findings.size <= KEPT_FINDINGS) break;
+      this.#findings.delete(oldest);
     }
   }
 

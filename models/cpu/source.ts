@@ -9,29 +9,50 @@ import type { Model } from "../model.ts";
 import { decodeOnnx } from "../onnx/decode.ts";
 
 /**
+ * Other files that a model keeps weights in, as it names them.
+ *
+ * @throws {SluiceError} `invalid_argument` when it is no ONNX file.
+ */
+export async function externalDataOf(model: Model): Promise<ReadonlySet<string>> {
+  const { path, bytes } = model.file;
+  const label = labelOf(model);
+  if (bytes !== undefined) return decodeOnnx(bytes, label).externalData;
+  if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
+  const content = await readFile(path, label);
+  try {
+    return decodeOnnx(content, `${label} (${basename(path)})`).externalData;
+  } finally {
+    // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
+    content.buffer.transfer(0);
+  }
+}
+
+/**
  * What to load a model from: its path, where it has one, or its content.
  *
- * @throws {SluiceError} `invalid_argument` when it is no ONNX file, or its external data are
- * missing or lie outside its folder.
+ * @param externalData As {@linkcode externalDataOf} gave it.
+ * @throws {SluiceError} `invalid_argument` when external data are missing or outside its folder.
  */
-export async function modelSource(model: Model): Promise<string | Uint8Array<ArrayBuffer>> {
+export async function modelSource(
+  model: Model,
+  externalData: ReadonlySet<string>,
+): Promise<string | Uint8Array<ArrayBuffer>> {
   const { path, bytes } = model.file;
-  const label = `Model "${model.name}" version ${model.version}`;
-  if (bytes !== undefined) {
-    const [external] = decodeOnnx(bytes, label).externalData;
-    if (external === undefined) return bytes;
+  const label = labelOf(model);
+  const [external] = externalData;
+  if (bytes !== undefined && external === undefined) return bytes;
+  if (bytes !== undefined || path === undefined) {
     throw new SluiceError(
       "invalid_argument",
       `${label} was uploaded as one file but keeps weights in "${external}"; expected a file that contains them`,
     );
   }
-  if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
-  const content = await readFile(path, label);
-  const { externalData } = decodeOnnx(content, `${label} (${basename(path)})`);
-  // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
-  content.buffer.transfer(0);
   for (const location of externalData) await checkExternal(path, location, label);
   return path;
+}
+
+function labelOf({ name, version }: Model): string {
+  return `Model "${name}" version ${version}`;
 }
 
 async function readFile(path: string, label: string): Promise<Uint8Array<ArrayBuffer>> {
