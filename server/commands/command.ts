@@ -7,6 +7,8 @@ import { Command, CommanderError } from "commander";
 import { SluiceError } from "../../models/errors.ts";
 import { type Io, processIo } from "./io.ts";
 
+export type { Command } from "commander";
+
 /** Exit codes of every command. */
 export const EXIT = {
   /** Done. */
@@ -22,6 +24,7 @@ export type Run = (argv: readonly string[], io: Io) => Promise<number>;
 
 /** Flags, arguments or settings that cannot be meant. */
 export class UsageError extends Error {
+  /** Tells it from other errors. */
   override readonly name = "UsageError";
 }
 

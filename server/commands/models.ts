@@ -3,13 +3,19 @@
  *
  * @module
  */
-import type { Command } from "commander";
 import { SluiceError, toSluiceError } from "../../models/errors.ts";
 import { FileRepository } from "../../models/repository.ts";
 import { formatBytes } from "../bytes.ts";
 import { resolveConfig } from "../config.ts";
 import { DEFAULT_REPOSITORY } from "../main.ts";
-import { defineCommand, EXIT, type Run, runAsProcess, UsageError } from "./command.ts";
+import {
+  type Command,
+  defineCommand,
+  EXIT,
+  type Run,
+  runAsProcess,
+  UsageError,
+} from "./command.ts";
 import { GatewayClient } from "./gateway_client.ts";
 import { parseMetrics, quantile } from "./prometheus.ts";
 import { joining } from "./signature.ts";

@@ -5,7 +5,6 @@
  */
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import type { Command } from "commander";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
 import { type BatchingProbe, FileRepository, type NewVersion } from "../../models/repository.ts";
@@ -14,6 +13,7 @@ import { formatBytes } from "../bytes.ts";
 import { openDevice } from "../devices.ts";
 import { DEFAULT_REPOSITORY, repositoryFolder } from "../main.ts";
 import {
+  type Command,
   defineCommand,
   EXIT,
   type Run,

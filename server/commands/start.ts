@@ -3,7 +3,6 @@
  *
  * @module
  */
-import type { Command } from "commander";
 import { SluiceError } from "../../models/errors.ts";
 import {
   type GatewayConfig,
@@ -15,7 +14,7 @@ import {
   settingFlag,
 } from "../config.ts";
 import { startGateway } from "../main.ts";
-import { defineCommand, EXIT, type Run, runAsProcess, usage } from "./command.ts";
+import { type Command, defineCommand, EXIT, type Run, runAsProcess, usage } from "./command.ts";
 import type { Io } from "./io.ts";
 import { stopSignals } from "./stop_signals.ts";
 
