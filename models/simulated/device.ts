@@ -20,69 +20,13 @@ import type {
 import { SluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import type { Tensor } from "../tensor.ts";
-import { costFromSize, type CostTable, iterationMicros, transferBytes } from "./cost.ts";
-import { computeOutputs, outputShapes } from "./outputs.ts";
+import { costFromSize, iterationMicros, transferBytes } from "./cost.ts";
+import { failed, SimulatedExecutable } from "./executable.ts";
 import { SimulatedLane } from "./lane.ts";
+import type { IterationFault, SimulatedOptions } from "./options.ts";
+import { computeOutputs, outputShapes } from "./outputs.ts";
 
-/** What shall go wrong with one iteration. */
-export type IterationFault =
-  /** The model refuses its input. */
-  | "execution_failed"
-  /** The device breaks for good when the iteration ends. */
-  | "device_failed"
-  /** It ends only when {@linkcode SimulatedDevice.releaseHung} says so. */
-  | "hang";
-
-/** Faults to inject, asked for whenever one could happen. */
-export interface SimulatedFaults {
-  /**
-   * What becomes of an iteration.
-   *
-   * @param index Counts the iterations of this model and version from 0, reloads included.
-   */
-  iteration?(model: Model, index: number): IterationFault | undefined;
-  /** An error fails the staging of a model. */
-  stage?(model: Model): Error | undefined;
-  /** An error fails the upload. */
-  upload?(model: Model): Error | undefined;
-}
-
-/** How the simulated device shall behave. */
-export interface SimulatedOptions {
-  /**
-   * Whose time it takes. On the system's an iteration ends when a timer fires, a millisecond late or
-   * so; what it reports, and when the next one begins, is as if the timer were exact.
-   */
-  readonly clock: Clock;
-  /** Capacity; 8 GiB when absent. */
-  readonly memoryBytes?: number;
-  /** Iterations that a lane takes at once; 2 when absent. */
-  readonly depth?: number;
-  /** Device time by model name; {@linkcode costFromSize} for models that are not in it. */
-  readonly costs?: ReadonlyMap<string, CostTable>;
-  /**
-   * How much each further busy lane slows an iteration down: with 0.5 and three busy lanes it takes
-   * twice its time. 0 when absent: lanes do not disturb each other.
-   */
-  readonly slowdown?: number;
-  /**
-   * Device time of one iteration as it was recorded, microseconds; wins over every table and over
-   * `slowdown`, which a recorded time contains already.
-   *
-   * @param index Counts the iterations of this model and version from 0, reloads included.
-   */
-  durations?(model: Model, index: number): number | undefined;
-  /** Time that staging takes, microseconds; none when absent. */
-  stageMicros?(model: Model): number;
-  /** The size of the file when absent. */
-  persistentBytes?(model: Model): number;
-  /** The bytes of the inputs and outputs when absent. */
-  ephemeralBytes?(model: Model, signature: Signature): number;
-  /** Iterations expected to be shorter run in place on an idle lane: no time passes. 0 when absent. */
-  readonly inPlaceMicros?: number;
-  /** What shall go wrong; nothing when absent. */
-  readonly faults?: SimulatedFaults;
-}
+export type { IterationFault, SimulatedFaults, SimulatedOptions } from "./options.ts";
 
 /** Opens a simulated device. Nothing runs until it is given a model. */
 export function openSimulatedDevice(options: SimulatedOptions): SimulatedDevice {
@@ -316,67 +260,6 @@ export class SimulatedDevice implements Device {
   #failInFlight(): void {
     for (const lane of this.#lanes) lane.endAll();
   }
-}
-
-interface ExecutableParts {
-  readonly model: Model;
-  readonly persistentBytes: number;
-  readonly start: Executable["start"];
-  closed(): void;
-}
-
-class SimulatedExecutable implements Executable {
-  readonly model: Model;
-  readonly persistentBytes: number;
-  readonly #parts: ExecutableParts;
-  #inFlight = 0;
-  #closing?: PromiseWithResolvers<void>;
-
-  constructor(parts: ExecutableParts) {
-    this.model = parts.model;
-    this.persistentBytes = parts.persistentBytes;
-    this.#parts = parts;
-  }
-
-  prepare(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  start(
-    lane: Lane,
-    step: Step,
-    expectedMicros: number,
-    done: (result: IterationResult) => void,
-  ): void {
-    if (this.#closing !== undefined) {
-      done(failed(new SluiceError("internal", `Model '${this.model.name}' is closed`), 0));
-      return;
-    }
-    this.#inFlight++;
-    this.#parts.start(lane, step, expectedMicros, (result) => {
-      this.#inFlight--;
-      done(result);
-      if (this.#inFlight === 0 && this.#closing !== undefined) this.#close(this.#closing);
-    });
-  }
-
-  /** Waits for what is in flight. */
-  [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closing === undefined) {
-      this.#closing = Promise.withResolvers();
-      if (this.#inFlight === 0) this.#close(this.#closing);
-    }
-    return this.#closing.promise;
-  }
-
-  #close(closing: PromiseWithResolvers<void>): void {
-    this.#parts.closed();
-    closing.resolve();
-  }
-}
-
-function failed(error: Error, deviceMicros: number): IterationResult {
-  return { deviceMicros, outputs: [], error, release: () => {} };
 }
 
 function foreignLane(): SluiceError {

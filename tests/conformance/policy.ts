@@ -5,18 +5,10 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  DEFAULT_PRIORITY,
-  type PolicyDefinition,
-  type RequestView,
-} from "../../policies/policy.ts";
-import {
-  type Arrival,
-  type Load,
-  type Outcome,
-  type QueueLoad,
-  simulate,
-} from "./policy_simulation.ts";
+import type { PolicyDefinition, RequestView } from "../../policies/policy.ts";
+import { anyLoad, backloggedLoad, hostileLoad, prioritisedLoad } from "./policy_loads.ts";
+import type { QueueLoad } from "./policy_queue.ts";
+import { type Arrival, type Load, type Outcome, simulate } from "./policy_simulation.ts";
 
 const SECOND = 1_000_000;
 
@@ -232,117 +224,3 @@ function sharesOf({ served }: Outcome, from: number, to: number): Map<string, nu
   for (const [model, micros] of times) times.set(model, micros / all);
   return times;
 }
-
-const named = (queues: Omit<QueueLoad, "model">[]): QueueLoad[] =>
-  queues.map((queue, index) => ({ ...queue, model: `model ${index}` }));
-
-function withKnownQueues(load: Load): Load {
-  const arrivals = load.arrivals.map((arrival) => ({
-    ...arrival,
-    queue: arrival.queue % load.queues.length,
-  }));
-  return { ...load, arrivals };
-}
-
-const machine = { lanes: fc.integer({ min: 1, max: 3 }), depth: fc.integer({ min: 1, max: 2 }) };
-
-const priorityLevel = fc.oneof(fc.constant(DEFAULT_PRIORITY), fc.integer({ min: 1, max: 100 }));
-
-/** Anything that can happen: bursts, clients that leave, models that come and go. */
-const anyLoad: fc.Arbitrary<Load> = fc.record({
-  queues: fc.array(
-    fc.record({
-      weight: fc.double({ min: 0.1, max: 10, noNaN: true }),
-      micros: fc.integer({ min: 1, max: 5_000 }),
-      microsPerRow: fc.nat({ max: 500 }),
-      estimate: fc.double({ min: 0.3, max: 3, noNaN: true }),
-      maxRows: fc.integer({ min: 1, max: 8 }),
-      addedMicros: fc.oneof(fc.constant(0), fc.nat({ max: 50_000 })),
-      removedMicros: fc.option(fc.integer({ min: 60_000, max: 90_000 }), { nil: undefined }),
-    }),
-    { minLength: 2, maxLength: 5, size: "max" },
-  ).map(named),
-  arrivals: fc.array(
-    fc.record({
-      atMicros: fc.nat({ max: 40_000 }),
-      queue: fc.nat({ max: 4 }),
-      priority: priorityLevel,
-      deadlineMicros: fc.option(fc.nat({ max: 200_000 }), { nil: undefined }),
-      leavesMicros: fc.option(fc.nat({ max: 120_000 }), { nil: undefined }),
-    }),
-    { minLength: 1, maxLength: 60, size: "max" },
-  ),
-  ...machine,
-  untilMicros: fc.constant(0),
-}).map(withKnownQueues);
-
-const LONGEST = 10_000;
-const BACKLOG = 16;
-
-/** Queues that always have more work, of every cost and urgency, and one that sometimes has some. */
-const hostileLoad: fc.Arbitrary<{ load: Load; boundMicros: number }> = fc.record({
-  hostile: fc.array(
-    fc.record({
-      weight: fc.double({ min: 1, max: 10, noNaN: true }),
-      micros: fc.integer({ min: 50, max: LONGEST }),
-      estimate: fc.double({ min: 0.5, max: 2, noNaN: true }),
-      backlog: fc.integer({ min: 1, max: BACKLOG }),
-      priority: priorityLevel,
-    }),
-    { minLength: 1, maxLength: 6, size: "max" },
-  ),
-  victim: fc.record({
-    weight: fc.double({ min: 1, max: 10, noNaN: true }),
-    micros: fc.integer({ min: 50, max: LONGEST }),
-  }),
-  arrivals: fc.array(
-    fc.record({ atMicros: fc.nat({ max: SECOND }), priority: priorityLevel }),
-    { minLength: 1, maxLength: 10, size: "max" },
-  ),
-  ...machine,
-}).map(({ hostile, victim, arrivals, lanes, depth }) => ({
-  // A second of patience, and the time to run all that can wait at once.
-  boundMicros: SECOND + (hostile.length + 1) * BACKLOG * LONGEST,
-  load: {
-    queues: named([victim, ...hostile]),
-    arrivals: arrivals.map((arrival) => ({ ...arrival, queue: 0 })),
-    lanes,
-    depth,
-    untilMicros: 4 * SECOND,
-  },
-}));
-
-/** Queues that always have work, whose costs spread tenfold. */
-const backloggedLoad: fc.Arbitrary<Load> = fc.record({
-  queues: fc.array(
-    fc.record({
-      weight: fc.double({ min: 0.5, max: 4, noNaN: true }),
-      micros: fc.integer({ min: 50, max: 500 }),
-      estimate: fc.double({ min: 0.5, max: 2, noNaN: true }),
-      backlog: fc.constant(4),
-    }),
-    { minLength: 2, maxLength: 5, size: "max" },
-  ).map(named),
-  arrivals: fc.constant([]),
-  ...machine,
-  untilMicros: fc.constant(SECOND),
-});
-
-/** Short loads of requests of every urgency. */
-const prioritisedLoad: fc.Arbitrary<Load> = fc.record({
-  queues: fc.array(fc.record({ micros: fc.integer({ min: 50, max: LONGEST }) }), {
-    minLength: 2,
-    maxLength: 6,
-    size: "max",
-  }).map(named),
-  arrivals: fc.array(
-    fc.record({
-      atMicros: fc.nat({ max: SECOND / 4 }),
-      queue: fc.nat({ max: 5 }),
-      priority: priorityLevel,
-    }),
-    { minLength: 2, maxLength: 80, size: "max" },
-  ),
-  ...machine,
-  untilMicros: fc.constant(0),
-}).map(withKnownQueues);
