@@ -41,7 +41,10 @@ export class Lanes {
   #shareMicros = 0;
 
   constructor(device: Pick<Device, "openLane">, count: number, readonly ledger: MemoryLedger) {
-    this.all = Array.from({ length: count }, () => new EngineLane(device.openLane(0)));
+    // Policies see this very array.
+    this.all = Object.freeze(
+      Array.from({ length: count }, () => new EngineLane(device.openLane(0))),
+    );
   }
 
   /** The lane to fill next: one with a free slot, the least occupied first. */

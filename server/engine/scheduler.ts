@@ -32,7 +32,8 @@ export class Scheduler {
   #iterations = 0;
   #turnPlanned = false;
   #inTurn = false;
-  #policyTimer: Timer | undefined;
+  #wakeTimer: Timer | undefined;
+  #wakeMicros = Infinity;
   #deadlineTimer: Timer | undefined;
   #deadlineTimerMicros = Infinity;
   /** Off in a replay, where the log says when to decide. */
@@ -114,8 +115,8 @@ export class Scheduler {
 
   #turn(): void {
     this.#inTurn = true;
-    this.#policyTimer?.cancel();
-    this.#policyTimer = undefined;
+    this.#wakeTimer?.cancel();
+    this.#wakeMicros = Infinity;
     const startedMicros = this.clock.nowMicros();
     this.#idleLanes.clear();
     while (this.decide(this.clock.nowMicros(), this.#idleLanes)) {
@@ -163,10 +164,12 @@ export class Scheduler {
     this.#wakeAt(untilMicros);
   }
 
+  /** Asks again at the earliest of the times given since this turn began. */
   #wakeAt(atMicros: number): void {
-    if (atMicros === Infinity) return;
-    this.#policyTimer?.cancel();
-    this.#policyTimer = this.clock.at(atMicros, () => this.wake());
+    if (atMicros >= this.#wakeMicros) return;
+    this.#wakeTimer?.cancel();
+    this.#wakeMicros = atMicros;
+    this.#wakeTimer = this.clock.at(atMicros, () => this.wake());
   }
 
   /** Queues with work that fits the lane; the array is reused by the next decision. */
@@ -344,7 +347,7 @@ export class Scheduler {
 
   /** Stops all timers. */
   close(): void {
-    this.#policyTimer?.cancel();
+    this.#wakeTimer?.cancel();
     this.#deadlineTimer?.cancel();
   }
 }

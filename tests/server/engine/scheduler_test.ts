@@ -341,6 +341,18 @@ Deno.test("a queue delay lets a batch fill, but not beyond its time", async () =
   assert.ok(full.some((answer) => answer.length === 1), "a full batch does not wait");
 });
 
+Deno.test("of several queue delays the earliest is kept", async () => {
+  const delayed = (name: string, maxDelayMicros: number) =>
+    testModel(name, { batching: { ...testModel("m").batching, maxDelayMicros } });
+  await using sluice = await openVirtualEngine([delayed("soon", 500), delayed("late", 4000)], {
+    costs: new Map([["soon", flat(100)], ["late", flat(100)]]),
+  });
+  const [late, soon] = [sluice.send("late"), sluice.send("soon")];
+  sluice.clock.advanceTo(10_000);
+  assert.equal(soon[0].atMicros, 600);
+  assert.equal(late[0].atMicros, 4100);
+});
+
 Deno.test("an overdue iteration fails readiness, is reported once, and recovers", async () => {
   let hang = false;
   await using sluice = await openVirtualEngine([testModel("m")], {
