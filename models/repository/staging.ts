@@ -24,6 +24,7 @@ import {
 import { FilesOnDisk, FilesOverlaid, type ModelFiles, versionsIn } from "./model_files.ts";
 import { checkModelName, checkVersion, containedPath } from "./names.ts";
 import { type ReadingEnvironment, readModel } from "./read_model.ts";
+import { withoutSecrets } from "../sources/parse.ts";
 import { asWriter, commit, type Preparation, prepare } from "./store.ts";
 
 /** What is to be added to a repository. */
@@ -38,7 +39,7 @@ export interface NewVersion {
   readonly shared?: ReadonlyMap<string, Content>;
   /** Settings of the model. What is absent stays as it is. */
   readonly settings?: Omit<Manifest, "versions">;
-  /** Where it was fetched from. */
+  /** Where it was fetched from. Of a URL, user, password and query are not kept. */
   readonly source?: string;
 }
 
@@ -161,7 +162,7 @@ async function writeFiles(
     bytes += written.bytes;
     if (contained.endsWith(".onnx")) sha256 ??= written.sha256;
   }
-  return { bytes, ...(sha256 && { sha256 }), ...(source && { source }) };
+  return { bytes, ...(sha256 && { sha256 }), ...(source && { source: withoutSecrets(source) }) };
 }
 
 async function writeManifest(

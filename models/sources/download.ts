@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { SluiceError } from "../errors.ts";
-import { checkScheme } from "./parse.ts";
+import { checkScheme, withoutSecrets } from "./parse.ts";
 
 /** Told how much of a download is there; the total is unknown where the server does not say. */
 export type OnProgress = (bytes: number, totalBytes?: number) => void;
@@ -49,7 +49,10 @@ async function receive(url: URL, path: string, options: DownloadOptions): Promis
   const length = response.headers.get("content-length");
   const total = length === null ? undefined : Number(length);
   const tooLarge = (bytes: number) =>
-    new SluiceError("too_large", `${url} has ${bytes} bytes or more; the limit is ${maxBytes}`);
+    new SluiceError(
+      "too_large",
+      `${withoutSecrets(url.href)} has ${bytes} bytes or more; the limit is ${maxBytes}`,
+    );
   if (total !== undefined && total > maxBytes) {
     await response.body?.cancel();
     throw tooLarge(total);
@@ -72,7 +75,7 @@ async function receive(url: URL, path: string, options: DownloadOptions): Promis
   if (found === sha256.toLowerCase()) return;
   throw new SluiceError(
     "invalid_argument",
-    `${url} has the SHA-256 ${found}; expected ${sha256}. Nothing was kept`,
+    `${withoutSecrets(url.href)} has the SHA-256 ${found}; expected ${sha256}. Nothing was kept`,
   );
 }
 
@@ -89,26 +92,30 @@ async function get(start: URL, signal?: AbortSignal): Promise<Response> {
     await response.body?.cancel();
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null) {
-      throw new SluiceError("not_found", `${url} answered ${response.status}`);
+      throw new SluiceError("not_found", `${withoutSecrets(url.href)} answered ${response.status}`);
     }
     const next = URL.parse(location, url);
     if (next === null) {
-      throw new SluiceError("not_found", `${url} redirects to ${location}, which is no URL`);
+      throw new SluiceError("not_found", `${withoutSecrets(url.href)} redirects to what is no URL`);
     }
     checkScheme(next);
     url = next;
   }
-  throw new SluiceError("not_found", `${start} redirects more than ${MOST_REDIRECTS} times`);
+  throw new SluiceError(
+    "not_found",
+    `${withoutSecrets(start.href)} redirects more than ${MOST_REDIRECTS} times`,
+  );
 }
 
 function fetchFault(url: URL, error: unknown, signal?: AbortSignal): unknown {
   if (error instanceof SluiceError || signal?.aborted) return error;
+  const shown = withoutSecrets(url.href);
   const code = (error as { code?: unknown }).code;
   if (code === "ENOSPC" || code === "EDQUOT") {
-    return new SluiceError("too_large", `The disk is full: ${url} could not be kept`, {
+    return new SluiceError("too_large", `The disk is full: ${shown} could not be kept`, {
       cause: error,
     });
   }
-  const why = error instanceof Error ? error.message : String(error);
-  return new SluiceError("not_found", `${url} could not be fetched: ${why}`, { cause: error });
+  const why = (error instanceof Error ? error.message : String(error)).replaceAll(url.href, shown);
+  return new SluiceError("not_found", `${shown} could not be fetched: ${why}`, { cause: error });
 }

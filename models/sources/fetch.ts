@@ -9,7 +9,7 @@ import { SluiceError } from "../errors.ts";
 import { type CollectedFiles, collectFiles } from "./collect.ts";
 import { download, type OnProgress } from "./download.ts";
 import { type Environment, unpackPackage } from "./npm.ts";
-import { parseSource, type Source } from "./parse.ts";
+import { parseSource, type Source, withoutSecrets } from "./parse.ts";
 
 /** How to fetch. */
 export interface FetchOptions {
@@ -94,7 +94,7 @@ async function fetchInto(
   if (sha256 === undefined) {
     throw new SluiceError(
       "invalid_argument",
-      `Source ${JSON.stringify(source)}: a URL needs the SHA-256 of its file`,
+      `Source ${JSON.stringify(withoutSecrets(source))}: a URL needs the SHA-256 of its file`,
     );
   }
   const path = join(folder, "model.onnx");

@@ -64,7 +64,13 @@ function parseUrl(text: string): Source {
 export function checkScheme(url: URL): void {
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol === "https:" || (url.protocol === "http:" && isLocal)) return;
-  throw refused(url.href, "expected https; http is for this machine alone");
+  throw refused(withoutSecrets(url.href), "expected https; http is for this machine alone");
+}
+
+/** A source fit to be shown and kept: URLs without user, password and query, which may be secrets. */
+export function withoutSecrets(source: string): string {
+  const url = /^https?:/i.test(source) ? URL.parse(source) : null;
+  return url === null ? source : url.origin + url.pathname;
 }
 
 function parseFileUrl(text: string): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { SluiceError } from "../../../models/errors.ts";
-import { parseSource } from "../../../models/sources/parse.ts";
+import { parseSource, withoutSecrets } from "../../../models/sources/parse.ts";
 import { refusal } from "../refusal.ts";
 
 Deno.test("parseSource() tells files, packages and URLs apart", () => {
@@ -65,4 +65,13 @@ Deno.test("parseSource() either understands a text or refuses it", () => {
     }),
     { seed: 6, numRuns: 2000 },
   );
+});
+
+Deno.test("withoutSecrets() takes from URLs what may give access", () => {
+  assert.equal(
+    withoutSecrets("https://me:secret@example.com/m.onnx?sig=secret#x"),
+    "https://example.com/m.onnx",
+  );
+  assert.equal(withoutSecrets("npm:a@1.0.0/m?x"), "npm:a@1.0.0/m?x");
+  assert.equal(withoutSecrets("./m.onnx?x"), "./m.onnx?x");
 });
