@@ -193,10 +193,17 @@ export class Binding implements Disposable {
     }
   }
 
-  /** Releases the tensors. Views of the host buffers stay valid. */
+  /** Frees tensors and host buffers at once, which the collector would do some time later. */
   [Symbol.dispose](): void {
     for (const input of this.#inputs) input[Symbol.dispose]();
     for (const output of this.#outputs) output[Symbol.dispose]();
+    this.#accountTo(0);
+  }
+
+  /** The same, but views of the outputs stay valid for those who still read them. */
+  abandon(): void {
+    for (const input of this.#inputs) input[Symbol.dispose]();
+    for (const output of this.#outputs) output.unbind();
     this.#accountTo(0);
   }
 

@@ -98,7 +98,11 @@ export class BindingPool implements Disposable {
 
   /** Releases all, those in use included: no run may be in flight. */
   [Symbol.dispose](): void {
-    for (const binding of this.#bindings) this.#drop(binding);
+    for (const entry of this.#signatures.values()) {
+      for (const binding of entry.free) this.#drop(binding);
+    }
+    for (const binding of this.#bindings) binding.abandon();
+    this.#bindings.clear();
     this.#signatures.clear();
     this.#latest = undefined;
   }

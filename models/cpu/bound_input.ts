@@ -72,6 +72,7 @@ class HostInput implements BoundInput {
 
   [Symbol.dispose](): void {
     this.#environment.runtime.api.ReleaseValue.call(this.tensor);
+    this.#buffer.buffer.transfer(0);
   }
 }
 

@@ -117,9 +117,10 @@ export class BoundOutput implements Disposable {
     this.#bound = null;
   }
 
-  /** Releases the tensor. Views of the buffer stay valid. */
+  /** Frees the tensor and the buffer: a view of it is empty from then on. */
   [Symbol.dispose](): void {
     this.unbind();
+    if (this.#buffer !== NO_BYTES) this.#buffer.buffer.transfer(0);
   }
 
   #room(length: number): Uint8Array<ArrayBuffer> {
