@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { Command, CommanderError } from "commander";
+import * as commander from "commander";
 import { SluiceError } from "../../models/errors.ts";
 import { type Io, processIo } from "./io.ts";
 
-export type { Command } from "commander";
+/** A command while it is being defined and once it is parsed: commander's. */
+export type Command = commander.Command;
 
 /** Exit codes of every command. */
 export const EXIT = {
@@ -60,7 +61,7 @@ export function defineCommand(
   act: (command: Command, io: Io) => Promise<number>,
 ): Run {
   return async (argv, io) => {
-    const command = define(new Command(`deno task ${name}`))
+    const command = define(new commander.Command(`deno task ${name}`))
       .helpOption("-h, --help", "Show this.")
       .allowExcessArguments(false)
       .showSuggestionAfterError()
@@ -68,7 +69,7 @@ export function defineCommand(
       .configureOutput({
         writeOut: io.out,
         writeErr: io.err,
-        outputError: () => {}, // CommanderError carries the same message
+        outputError: () => {}, // the error thrown carries the same message
         getOutHelpWidth: () => io.columns,
         getErrHelpWidth: () => io.columns,
         getOutHasColors: () => false,
@@ -78,9 +79,9 @@ export function defineCommand(
       command.parse(argv, { from: "user" });
       return await act(command, io);
     } catch (error) {
-      if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+      if (error instanceof commander.CommanderError && error.exitCode === 0) return EXIT.ok;
       io.err(`Error: ${explain(error)}\n`);
-      return error instanceof CommanderError || error instanceof UsageError
+      return error instanceof commander.CommanderError || error instanceof UsageError
         ? EXIT.usage
         : EXIT.failed;
     }
@@ -94,7 +95,7 @@ export async function runAsProcess(run: Run): Promise<never> {
 
 /** An error in one line, without a stack. */
 function explain(error: unknown): string {
-  if (error instanceof CommanderError) {
+  if (error instanceof commander.CommanderError) {
     const [first, ...suggestion] = error.message.replace(/^error: /, "").split("\n");
     return [first.charAt(0).toUpperCase() + first.slice(1), ...suggestion].join(" ");
   }
