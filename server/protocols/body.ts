@@ -9,13 +9,26 @@ import { SluiceError } from "../../models/errors.ts";
 /**
  * The whole body.
  *
- * @throws {SluiceError} `too_large` beyond `maxBytes`; `cancelled` when the client left half way.
+ * @throws {SluiceError} `too_large` beyond `maxBytes`; `invalid_argument` when it ends early or its
+ *   chunks are malformed.
  */
-export function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBody(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
-  if (declared === null) return readUndeclared(request, maxBytes);
-  if (Number(declared) > maxBytes) throw tooLarge(`${declared} bytes`, maxBytes);
-  return request.bytes();
+  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(declared, maxBytes);
+  try {
+    return declared === null ? await readUndeclared(request, maxBytes) : await request.bytes();
+  } catch (fault) {
+    if (fault instanceof SluiceError) throw fault;
+    const expected = declared === null ? "well-formed chunks" : `${declared} bytes`;
+    throw new SluiceError(
+      "invalid_argument",
+      `The request body ended before it was complete, expected ${expected}`,
+      { cause: fault },
+    );
+  }
 }
 
 async function readUndeclared(
@@ -27,7 +40,7 @@ async function readUndeclared(
   let total = 0;
   for await (const chunk of request.body) {
     total += chunk.byteLength;
-    if (total > maxBytes) throw tooLarge("longer", maxBytes);
+    if (total > maxBytes) throw tooLarge(`more than ${maxBytes}`, maxBytes);
     chunks.push(chunk);
   }
   return chunks.length === 1 ? chunks[0] : concatenate(chunks, total);
@@ -50,6 +63,6 @@ export function concatenate(
 function tooLarge(given: string, maxBytes: number): SluiceError {
   return new SluiceError(
     "too_large",
-    `The request body is ${given}, expected at most ${maxBytes} bytes`,
+    `The request body is ${given} bytes, expected at most ${maxBytes} bytes`,
   );
 }

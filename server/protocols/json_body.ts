@@ -19,8 +19,30 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes`.
  */
 export async function readFields(request: Request, maxBytes: number): Promise<Fields> {
-  const coding = request.headers.get("content-encoding") ?? "identity";
-  const body = await decompress(coding, await readBody(request, maxBytes), maxBytes);
+  return parseFields(await readPlainBody(request, maxBytes));
+}
+
+/**
+ * Reads a body and undoes its `Content-Encoding`.
+ *
+ * @throws {SluiceError} `too_large` beyond `maxBytes`, as sent or unfolded; `unsupported` for an
+ *   unknown coding; `invalid_argument` when the body is broken.
+ */
+export async function readPlainBody(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const body = await readBody(request, maxBytes);
+  const coding = request.headers.get("content-encoding");
+  return coding === null ? body : await decompress(coding, body, maxBytes);
+}
+
+/**
+ * The JSON object that a body holds; an empty body is an empty object.
+ *
+ * @throws {SluiceError} `invalid_argument`.
+ */
+export function parseFields(body: Uint8Array<ArrayBuffer>): Fields {
   if (body.byteLength === 0) return {};
   let value: unknown;
   try {

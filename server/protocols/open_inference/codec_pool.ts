@@ -6,17 +6,20 @@
  */
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, SluiceError } from "../../../models/errors.ts";
+import type { ModelOverride } from "../../../models/model.ts";
 import type { DecodedRequest } from "./request.ts";
 import type { EncodedOutput, ResponseBody } from "./response.ts";
 
 /** What a Worker is asked. */
 export type CodecJob =
   | { readonly kind: "decode"; readonly body: Uint8Array<ArrayBuffer>; readonly jsonBytes: number }
+  | { readonly kind: "load"; readonly body: Uint8Array<ArrayBuffer> }
   | { readonly kind: "encode"; readonly head: string; readonly outputs: readonly EncodedOutput[] };
 
 /** What it answers. */
 export type CodecAnswer =
   | { readonly kind: "decoded"; readonly request: DecodedRequest }
+  | { readonly kind: "override"; readonly override: ModelOverride | undefined }
   | { readonly kind: "encoded"; readonly response: ResponseBody }
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
 
@@ -44,10 +47,17 @@ export class CodecPool implements AsyncDisposable {
 
   /** `decodeRequest` elsewhere. Takes the body away from the caller. */
   async decode(body: Uint8Array<ArrayBuffer>, jsonBytes: number): Promise<DecodedRequest> {
-    // A buffer that holds more than this body may be somebody else's, too.
-    const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
+    const own = owned(body);
     const answer = await this.#ask({ kind: "decode", body: own, jsonBytes }, [own.buffer]);
     if (answer.kind === "decoded") return answer.request;
+    throw unexpected(answer);
+  }
+
+  /** `decodeLoadRequest` elsewhere. Takes the body away from the caller. */
+  async decodeLoad(body: Uint8Array<ArrayBuffer>): Promise<ModelOverride | undefined> {
+    const own = owned(body);
+    const answer = await this.#ask({ kind: "load", body: own }, [own.buffer]);
+    if (answer.kind === "override") return answer.override;
     throw unexpected(answer);
   }
 
@@ -115,6 +125,11 @@ export class CodecPool implements AsyncDisposable {
     pending?.settle(answer);
     this.#assign();
   }
+}
+
+/** A body that may be transferred: a buffer that holds more may be somebody else's, too. */
+function owned(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return body.byteLength === body.buffer.byteLength ? body : body.slice();
 }
 
 function unexpected(answer: CodecAnswer): SluiceError {

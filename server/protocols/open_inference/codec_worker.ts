@@ -6,6 +6,8 @@
 import { parentPort } from "node:worker_threads";
 import { toSluiceError } from "../../../models/errors.ts";
 import type { CodecAnswer, CodecJob } from "./codec_pool.ts";
+import { parseFields } from "../json_body.ts";
+import { decodeLoadRequest } from "./repository_requests.ts";
 import { decodeRequest } from "./request.ts";
 import { encodeResponse } from "./response.ts";
 
@@ -20,6 +22,11 @@ function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
       const request = decodeRequest(job.body, job.jsonBytes);
       for (const { data } of request.inputs) transfer.add(data.buffer);
       return { kind: "decoded", request };
+    }
+    if (job.kind === "load") {
+      const override = decodeLoadRequest(parseFields(job.body));
+      for (const { buffer } of override?.files?.values() ?? []) transfer.add(buffer);
+      return { kind: "override", override };
     }
     const response = encodeResponse(job.head, job.outputs);
     const body = typeof response.body === "string"

@@ -7,8 +7,8 @@
 import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
-import { readBody } from "../body.ts";
-import { acceptedCoding, compress, type ContentCoding, decompress } from "../compression.ts";
+import { acceptedCoding, compress, type ContentCoding } from "../compression.ts";
+import { readPlainBody } from "../json_body.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classify } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
@@ -52,11 +52,8 @@ export async function infer(
     // Asked before the body is read, so that an unknown model costs nothing; and again after it,
     // because a model may have been reloaded while a slow body came in.
     options.engine.find(target.name, target.version);
-    const { headers } = request;
-    let body = await readBody(request, options.maxBodyBytes);
-    const coding = headers.get("content-encoding");
-    if (coding !== null) body = await decompress(coding, body, options.maxBodyBytes);
-    const declared = headers.get("inference-header-content-length");
+    const body = await readPlainBody(request, options.maxBodyBytes);
+    const declared = request.headers.get("inference-header-content-length");
     const jsonBytes = declared === null ? body.byteLength : jsonLength(declared, body.byteLength);
 
     const served = options.engine.find(target.name, target.version);

@@ -6,7 +6,7 @@
 import { SluiceError } from "../../../models/errors.ts";
 import type { Engine, ServedModel } from "../../engine/api.ts";
 import type { AdminGuard } from "../admin.ts";
-import { readFields } from "../json_body.ts";
+import { parseFields, readFields, readPlainBody } from "../json_body.ts";
 import type { Route, RouteCall } from "../router.ts";
 import { emptyBody, jsonBody } from "../status.ts";
 import { infer, type InferOptions, type Target } from "./infer.ts";
@@ -108,7 +108,10 @@ function repositoryRoutes(options: RoutesOptions): readonly Route[] {
   };
   const load = async ({ request, info, segments }: RouteCall) => {
     guard(request, info);
-    const override = decodeLoadRequest(await readFields(request, options.maxBodyBytes));
+    const body = await readPlainBody(request, options.maxBodyBytes);
+    const override = body.byteLength < options.jsonOffLoopBytes
+      ? decodeLoadRequest(parseFields(body))
+      : await options.codecs.decodeLoad(body);
     await engine.load(segments[3], override);
     return emptyBody("application/json");
   };

@@ -210,22 +210,24 @@ Deno.test("repository index gives rows without the fields that say nothing", asy
 });
 
 Deno.test("load hands configuration and files to the engine", async () => {
-  const engine = fakeEngine([]);
-  const app = testApp({ engine });
-  await ask(app, "POST", "/v2/repository/models/new/load");
-  await ask(app, "POST", "/v2/repository/models/new/load", {
-    parameters: { "config": '{"name":"new"}', "file:1/model.onnx": btoa("\x00\xff") },
-  });
-  assert.deepEqual(engine.loads, [
-    { name: "new", override: undefined },
-    {
-      name: "new",
-      override: {
-        config: '{"name":"new"}',
-        files: new Map([["1/model.onnx", new Uint8Array([0, 255])]]),
+  for (const jsonOffLoopBytes of [undefined, 0]) {
+    const engine = fakeEngine([]);
+    await using app = testApp({ engine, jsonOffLoopBytes });
+    await ask(app, "POST", "/v2/repository/models/new/load");
+    await ask(app, "POST", "/v2/repository/models/new/load", {
+      parameters: { "config": '{"name":"new"}', "file:1/model.onnx": btoa("\x00\xff") },
+    });
+    assert.deepEqual(engine.loads, [
+      { name: "new", override: undefined },
+      {
+        name: "new",
+        override: {
+          config: '{"name":"new"}',
+          files: new Map([["1/model.onnx", new Uint8Array([0, 255])]]),
+        },
       },
-    },
-  ]);
+    ]);
+  }
 });
 
 Deno.test("load gives the engine's refusal", async () => {

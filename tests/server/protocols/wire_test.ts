@@ -56,6 +56,17 @@ Deno.test("a chunked body is read, and refused beyond the limit", async () => {
   assert.match(await exchange(post, 30), /^HTTP\/1\.1 413 [^]*at most 30 bytes/);
 });
 
+Deno.test("a body that ends early is refused, whoever is there to read it", async () => {
+  await using app = testApp({ engine: fakeEngine([model]) });
+  await using server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, app);
+  using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.addr.port });
+  const post = request("POST /v2/models/m/infer", ["Content-Length: 100"], "{");
+  await connection.write(new TextEncoder().encode(post));
+  await connection.closeWrite();
+  const answer = await new Response(connection.readable).text();
+  assert.match(answer, /^HTTP\/1\.1 400 [^]*expected 100 bytes/);
+});
+
 Deno.test("a body that declares too much is refused before it comes", async () => {
   const post = request("POST /v2/models/m/infer", ["Content-Length: 10001"], "{");
   assert.match(await exchange(post, 10_000, /\}$/), /^HTTP\/1\.1 413 [^]*10001 bytes/);
