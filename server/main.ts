@@ -141,12 +141,11 @@ async function claim(
   repository: FileRepository,
   report: (message: string) => void,
 ): Promise<Disposable | undefined> {
-  try {
-    return await repository.claim();
-  } catch (error) {
-    if (error instanceof SluiceError) throw error;
+  const claimed = await repository.claim();
+  if (claimed === undefined) {
     report(`${repository.folder} is read-only here: a second gateway on it would go unnoticed`);
   }
+  return claimed;
 }
 
 function counted(models: number): string {

@@ -81,8 +81,8 @@ export class Admission {
       );
     }
     const { shape } = tensor;
-    let fits = shape.length === spec.shape.length;
-    for (let axis = 0; fits && axis < shape.length; axis++) {
+    let fits = spec.unranked || shape.length === spec.shape.length;
+    for (let axis = 0; fits && axis < spec.shape.length; axis++) {
       fits = spec.shape[axis] < 0 || spec.shape[axis] === shape[axis];
     }
     if (!fits) throw this.#wrongShape(tensor, spec);

@@ -12,9 +12,6 @@ import { LoadedModel } from "./loaded_model.ts";
 import type { QueueLimits } from "./queue.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Rows of one iteration where a probe found that requests may be joined, and nobody set a limit. */
-const DEFAULT_MAX_ROWS = 32;
-
 /** Loads and unloads model versions. */
 export class Residency {
   constructor(
@@ -90,13 +87,10 @@ export class Residency {
   async #probe(model: Model, executable: LoadedModel["executable"]): Promise<Model> {
     const lane = this.device.openLane(0);
     try {
-      const { join, reason, batchedInputs } = await probeJoining(
-        model,
-        executable,
-        lane,
-        this.random,
-      );
-      const maxRows = join ? Math.max(model.batching.maxRows, DEFAULT_MAX_ROWS) : 1;
+      const found = await probeJoining(model, executable, lane, this.random);
+      const { join, reason } = found;
+      const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
+      const maxRows = join ? model.batching.maxRows : 1;
       return {
         ...model,
         batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },

@@ -119,6 +119,21 @@ Deno.test("submit() names what is wrong with the inputs", async () => {
   assert.equal(sluice.engine.find("m").statistics.fail.count, 0, "refused before the queue");
 });
 
+Deno.test("submit() takes any rank where the model declares none", async () => {
+  const { signature, batching } = testModel("m");
+  const inputs = [{ ...signature.inputs[0], shape: [], unranked: true }];
+  const free = testModel("free", {
+    signature: { ...signature, inputs },
+    batching: { ...batching, join: false, batchedInputs: [false] },
+  });
+  await using sluice = await openVirtualEngine([free]);
+  const answers = [[4], [2, 2], [1, 1, 4]].map((shape) =>
+    sluice.send("free", { inputs: [{ ...input(1, 1), shape }] })
+  );
+  sluice.clock.advanceTo(1e6);
+  for (const [answer] of answers) assert.ok(answer.outputs);
+});
+
 Deno.test("a deadline is enforced at arrival, while waiting and when a batch is formed", async () => {
   await using sluice = await openVirtualEngine([
     testModel("m", { batching: { ...testModel("m").batching, join: false } }),
