@@ -11,6 +11,7 @@ import { defineCommand, EXIT, type Run, runAsProcess, usage } from "../command.t
 import type { Io } from "../io.ts";
 import { withProgress } from "../progress.ts";
 import { stopSignals } from "../stop_signals.ts";
+import { temporaryFolder } from "../temporary_folder.ts";
 import { fetchStarters } from "./fetch.ts";
 import { introduce } from "./introduce.ts";
 
@@ -29,6 +30,8 @@ Exit codes: 0 stopped in order; 1 it failed; 2 wrong flags.
 
 /** Seconds that requests still running may take once it is told to stop. */
 const DRAIN_SECONDS = 5;
+
+const PROGRESS = { listensForSignals: true };
 
 /** Serves the starter models until a signal. */
 export const demo: Run = defineCommand(
@@ -68,9 +71,14 @@ async function serve(
   await listen(config.host, config.port, () => new Response()).close(0);
   try {
     const fetching = fetchStarters(STARTERS, repository.path, signal);
-    const characters = await withProgress(io, `Fetching ${STARTERS.length} models`, fetching);
+    const characters = await withProgress(
+      io,
+      `Fetching ${STARTERS.length} models`,
+      fetching,
+      PROGRESS,
+    );
     const starting = startGateway(config, (message) => io.err(message + "\n"));
-    const gateway = await withProgress(io, "Loading them", starting);
+    const gateway = await withProgress(io, "Loading them", starting, PROGRESS);
     try {
       await introduce(gateway.url, STARTERS, characters, io, signal);
       if (!once) {
@@ -95,14 +103,6 @@ function readAddress(flags: { port?: string; host?: string }): GatewaySettings {
   return {
     ...flags.port === undefined ? {} : parseSetting("port", flags.port, "--port"),
     ...flags.host === undefined ? {} : parseSetting("host", flags.host, "--host"),
-  };
-}
-
-async function temporaryFolder(): Promise<{ readonly path: string } & AsyncDisposable> {
-  const path = await Deno.makeTempDir({ prefix: "sluice-demo-" });
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
   };
 }
 

@@ -5,7 +5,7 @@ import { RecordedIo } from "./recorded_io.ts";
 Deno.test("withProgress() says what takes long", async () => {
   const io = new RecordedIo();
   const work = Promise.withResolvers<number>();
-  const result = withProgress(io, "Fetching a model", work.promise, 0);
+  const result = withProgress(io, "Fetching a model", work.promise, { quietMillis: 0 });
   await io.wrote("Fetching a model ...\n");
   work.resolve(7);
   assert.equal(await result, 7);
