@@ -5,7 +5,7 @@
  * @module
  */
 import { setTimeout } from "node:timers/promises";
-import { SluiceError, toSluiceError } from "../models/errors.ts";
+import { toSluiceError } from "../models/errors.ts";
 import { FileRepository } from "../models/repository.ts";
 import { loadPolicy } from "../policies/load.ts";
 import { POLICIES } from "../policies/mod.ts";

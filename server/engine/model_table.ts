@@ -112,8 +112,7 @@ export class ModelTable {
   async #load(name: string, entry: Entry, override = entry.override): Promise<void> {
     const fresh: LoadedModel[] = [];
     try {
-      const models = await this.repository.read(name, override);
-      this.#entries.set(name, entry);
+      const models = await this.#read(name, entry, override);
       entry.lastVersions = models.map((model) => model.version);
       if (entry.versions.size === 0) entry.state = "LOADING";
       entry.reason = undefined;
@@ -130,6 +129,18 @@ export class ModelTable {
         entry.state = "UNAVAILABLE";
         entry.reason = error.message;
       }
+      throw error;
+    }
+  }
+
+  /** A model that is there, readable or not, has its place in the table. */
+  async #read(name: string, entry: Entry, override?: ModelOverride): Promise<Model[]> {
+    try {
+      const models = await this.repository.read(name, override);
+      this.#entries.set(name, entry);
+      return models;
+    } catch (error) {
+      if (toSluiceError(error).code !== "not_found") this.#entries.set(name, entry);
       throw error;
     }
   }

@@ -81,6 +81,23 @@ Deno.test("a model that does not load is in the index with its reason, and keeps
   assert.deepEqual(sluice.engine.brokenModels(), []);
 });
 
+Deno.test("a model that cannot even be read is in the index with its reason", async () => {
+  await using sluice = await openVirtualEngine([testModel("good")]);
+  const { repository, engine } = sluice;
+  const read = repository.read.bind(repository);
+  repository.models.set("cut", []);
+  repository.read = (name) =>
+    name === "cut"
+      ? Promise.reject(new SluiceError("invalid_argument", "manifest.json is cut short"))
+      : read(name);
+  await assert.rejects(engine.load("cut"), /cut short/);
+  await assert.rejects(engine.load("nobody"), { code: "not_found" });
+  assert.deepEqual(await engine.index(), [
+    { name: "cut", version: "", state: "UNAVAILABLE", reason: "manifest.json is cut short" },
+    { name: "good", version: "1", state: "READY" },
+  ]);
+});
+
 Deno.test("unload() answers what is queued, takes nothing new and gives all memory back", async () => {
   await using sluice = await openVirtualEngine([testModel("m")]);
   const queued = [1, 2, 3].map(() => sluice.send("m"));
