@@ -33,15 +33,16 @@ export interface CpuDeviceOptions {
 const BUFFERS_MAPPED_FROM = 1 << 20;
 /** While a model loads: its weights shall leave nothing behind in the arena of a loading thread. */
 const WEIGHTS_MAPPED_FROM = 32 << 10;
+/** Free space that the arena of a thread may keep at its end. */
 const KEPT_PER_THREAD = 2 << 20;
+/** Loads whose findings are kept, those of unloaded models too. */
+const KEPT_FINDINGS = 1024;
+
 /** What a load has found out, for the next load of the same content. */
 interface Findings {
   readonly externalData: ReadonlySet<string>;
   readonly memory: MemoryMeasurement;
 }
-
-/** Findings that are kept, those of unloaded models too. */
-const KEPT_FINDINGS = 1024;
 
 /**
  * Opens the CPU device.

@@ -180,7 +180,8 @@ class BindingUse implements IterationResult {
   ended(micros: number, overheadMicros: number): void {
     this.deviceMicros = micros;
     const typical = this.entry.typicalMicros ?? Infinity;
-    this.entry.typicalMicros = Math.min(micros - overheadMicros, typical * SLOWDOWN_PER_RUN);
+    const own = Math.max(1, micros - overheadMicros);
+    this.entry.typicalMicros = Math.min(own, typical * SLOWDOWN_PER_RUN);
   }
 
   release(): void {

@@ -19,6 +19,7 @@ export class CpuLane implements Lane {
   readonly depth = 1;
   #bytes: number;
   #busy = false;
+  #advancing = false;
   readonly #waiting: (() => void)[] = [];
 
   /** An idle lane. */
@@ -52,9 +53,12 @@ export class CpuLane implements Lane {
     this.#busy = false;
   }
 
-  /** Begins what waits, unless the lane was taken again. */
+  /** Begins what waits, one after the other while each ends in place. */
   next(): void {
-    if (!this.#busy) this.#waiting.shift()?.();
+    if (this.#advancing) return;
+    this.#advancing = true;
+    while (!this.#busy && this.#waiting.length > 0) this.#waiting.shift()?.();
+    this.#advancing = false;
   }
 
   resize(bytes: number): void {
