@@ -108,8 +108,17 @@ export function openOnnxRuntime(path: string = packagedLibrary()): OnnxRuntime {
     return new OnnxRuntime(library, version, bindTable(table, API));
   } catch (error) {
     library.close();
-    throw error;
+    throw error instanceof Deno.errors.NotCapable ? notPermitted(path, error) : error;
   }
+}
+
+function notPermitted(path: string, cause: Error): OnnxRuntimeUnavailableError {
+  return new OnnxRuntimeUnavailableError(
+    "not_permitted",
+    `ONNX Runtime (${path}) may not be used: run Deno with --allow-ffi, without a path, since its ` +
+      "functions are reached by their addresses.",
+    { cause },
+  );
 }
 
 /** Path of the shared library inside the npm package. */
@@ -141,13 +150,7 @@ function openLibrary(path: string) {
   try {
     return Deno.dlopen(path, { OrtGetApiBase: { parameters: [], result: "pointer" } });
   } catch (cause) {
-    if (cause instanceof Deno.errors.NotCapable) {
-      throw new OnnxRuntimeUnavailableError(
-        "not_permitted",
-        `ONNX Runtime (${path}) may not be opened: run Deno with --allow-ffi.`,
-        { cause },
-      );
-    }
+    if (cause instanceof Deno.errors.NotCapable) throw notPermitted(path, cause);
     throw new OnnxRuntimeUnavailableError(
       "not_installed",
       `ONNX Runtime could not be opened from ${path}: ${

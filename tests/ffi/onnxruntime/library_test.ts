@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { OnnxRuntimeError, OnnxRuntimeUnavailableError } from "../../../ffi/onnxruntime/errors.ts";
 import { openOnnxRuntime } from "../../../ffi/onnxruntime/library.ts";
 import { API, API_BASE } from "../../../ffi/onnxruntime/symbols.ts";
@@ -38,6 +39,22 @@ Deno.test({
     assert.throws(() => openOnnxRuntime(), unavailable("not_permitted", /--allow-ffi/));
   },
 });
+
+Deno.test({
+  name: "openOnnxRuntime() says so when only the file is permitted",
+  permissions: { ffi: [library()], read: true },
+  fn() {
+    assert.throws(() => openOnnxRuntime(), unavailable("not_permitted", /without a path/));
+  },
+});
+
+function library(): string {
+  const { os, arch } = Deno.build;
+  const folder = `${os}/${arch === "x86_64" ? "x64" : "arm64"}`;
+  const file = os === "darwin" ? "libonnxruntime.1.dylib" : "libonnxruntime.so.1";
+  const entry = import.meta.resolve("onnxruntime-node");
+  return fileURLToPath(new URL(`../bin/napi-v6/${folder}/${file}`, entry));
+}
 
 Deno.test("check() throws what a status says", () => {
   using runtime = openOnnxRuntime();

@@ -17,6 +17,7 @@ import {
   optionalInputModel,
   scalarInputModel,
   scaleModel,
+  seededValues,
   sequenceOutputModel,
   slowModel,
 } from "../../fixtures/onnx.ts";
@@ -303,6 +304,40 @@ Deno.test("start() queues what comes while its lane is busy", async () => {
     });
     await Promise.all(ends);
     assert.deepEqual(order, [0, 1, 2, 3]);
+  });
+});
+
+Deno.test("start() leaves the event loop free meanwhile", async () => {
+  await withModel(slowModel(50, 256), async ({ executable, lane }) => {
+    const rows = 64;
+    const step = stepOf([fp32Tensor("x", [rows, 256], Array(rows * 256).fill(0.1))], rows);
+    let running = true, turns = 0;
+    const turn = () => {
+      turns++;
+      if (running) setImmediate(turn);
+    };
+    setImmediate(turn);
+    (await iterate(executable, lane, step)).release();
+    running = false;
+    assert.ok(turns > 1, `${turns} turns`);
+  });
+});
+
+Deno.test("start() keeps answers apart when lanes, batch sizes and ways to run mix", async () => {
+  await withModel(mlpModel(1, [8, 32, 4]), async ({ device, executable, lane }) => {
+    const steps = Array.from({ length: 12 }, (_, i) => {
+      const rows = 1 + i % 4;
+      return stepOf([fp32Tensor("x", [rows, 8], seededValues(i, rows * 8))], rows);
+    });
+    const alone: Tensor[][] = [];
+    for (const step of steps) alone.push(await outputsOf(executable, lane, step));
+    const lanes = [lane, device.openLane(0), device.openLane(0)];
+    await Promise.all(Array.from({ length: 300 }, async (_, i) => {
+      const which = i * 7 % steps.length;
+      const expected = i % 3 === 0 ? 1 : Infinity;
+      const outputs = await outputsOf(executable, lanes[i % 3], steps[which], expected);
+      assert.deepEqual(outputs, alone[which]);
+    }));
   });
 });
 
