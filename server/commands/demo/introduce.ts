@@ -8,10 +8,8 @@ import type { Starter } from "../../../models/starter/starters.ts";
 import type { Io } from "../io.ts";
 import { GatewayClient } from "../gateway_client.ts";
 import { formatTable } from "../table.ts";
-import { infer } from "./client.ts";
 import { curlLines } from "./curl.ts";
-import { decodePicture } from "./picture.ts";
-import { readText } from "./read_text.ts";
+import { readPicture } from "./read_picture.ts";
 
 /** The picture that is read, from the project's root and as a file. */
 const PICTURE = "server/commands/demo/picture.png";
@@ -41,13 +39,9 @@ export async function introduce(
   io.out("\nRequests to paste into another terminal\n");
   for (const { about, line } of curlLines(server, starters)) io.out(`\n# ${about}\n${line}\n`);
 
-  io.out(`\nThe text in ${PICTURE}, read by three of the models:\n\n`);
-  const picture = decodePicture(await Deno.readFile(PICTURE_FILE));
-  const lines = await readText(picture, characters, OCR_MODELS, async (model, input) => {
-    const [output] = await infer(server, model, [input], signal);
-    return output;
-  });
-  for (const { text } of lines) io.out(`${text}\n`);
-}
+  io.out(`\n# Read a picture of your own\ndeno task read-picture FILE.png --server ${server}\n`);
 
-const OCR_MODELS = { detector: "ocr_detector", angle: "ocr_angle", recogniser: "ocr_recogniser" };
+  io.out(`\nThe text in ${PICTURE}, read by three of the models:\n\n`);
+  const png = await Deno.readFile(PICTURE_FILE);
+  for (const { text } of await readPicture(png, server, characters, signal)) io.out(`${text}\n`);
+}

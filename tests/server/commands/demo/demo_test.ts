@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { encode } from "fast-png";
 import ort from "onnxruntime-node";
 import { type Starter, STARTERS, starterSource } from "../../../../models/starter/starters.ts";
 import { fetchPath } from "../../../../models/sources/fetch.ts";
 import type { Tensor } from "../../../../models/tensor.ts";
 import { infer } from "../../../../server/commands/demo/client.ts";
 import { demo } from "../../../../server/commands/demo/demo.ts";
+import { decodePicture, turnAround } from "../../../../server/commands/demo/picture.ts";
+import { readPictureCommand } from "../../../../server/commands/demo/read_picture.ts";
 import { RecordedIo } from "../recorded_io.ts";
 
-const TEXT = await Deno.readTextFile(
-  new URL("../../../../server/commands/demo/picture.txt", import.meta.url),
-);
+const PICTURE = new URL("../../../../server/commands/demo/picture.png", import.meta.url);
+const TEXT = await Deno.readTextFile(new URL("picture.txt", PICTURE));
 
 /** Sends temporary files to a folder of the test's own; gives ours that are left in the end. */
 async function leftBehind(work: () => Promise<void>): Promise<string[]> {
@@ -43,6 +46,9 @@ Deno.test("demo serves eight models, prints requests that work, and reads the pi
       const [digit, wine] = await Promise.all(lines.map(paste));
       assert.match(JSON.parse(digit).outputs[0].data[0], /^0\.99\d*:7:7$/);
       assert.deepEqual(JSON.parse(wine).outputs[0].data, [0]);
+    });
+    await t.step("reads a picture that is upside down", async () => {
+      assert.deepEqual(await readTurned(server), TEXT.trimEnd().split("\n").reverse());
     });
     for (const starter of STARTERS) {
       await t.step(`answers as ONNX Runtime does: ${starter.name}`, () => compare(server, starter));
@@ -79,6 +85,21 @@ Deno.test("demo names --port when the port is in use", async () => {
   assert.match(io.stderr, /^Error: Port \d+ .* is in use .*--port/);
 });
 
+Deno.test("read-picture says which file or gateway is not there", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const nobody = `127.0.0.1:${listener.addr.port}`;
+  listener.close();
+  const cases = [
+    [["nowhere.png"], "nowhere.png"],
+    [[fileURLToPath(PICTURE), "--server", nobody], `No gateway answers at http://${nobody}`],
+  ] as const;
+  for (const [argv, message] of cases) {
+    const io = new RecordedIo();
+    assert.equal(await readPictureCommand([...argv], io), 1);
+    assert.ok(io.stderr.includes(message), io.stderr);
+  }
+});
+
 Deno.test("demo refuses flags that it does not know or understand", async () => {
   for (
     const [argv, message] of [[["--prot", "1"], "--port"], [["--port", "x"], "65535"]] as const
@@ -103,6 +124,20 @@ async function paste(line: string): Promise<string> {
   const answer = await response.text();
   assert.equal(response.status, 200, answer);
   return answer;
+}
+
+/** What the task `read-picture` prints of the picture turned around. */
+async function readTurned(server: string): Promise<string[]> {
+  const { width, height, rgb } = turnAround(decodePicture(await Deno.readFile(PICTURE)));
+  const file = await Deno.makeTempFile({ suffix: ".png" });
+  try {
+    await Deno.writeFile(file, encode({ width, height, channels: 3, data: rgb }));
+    const io = new RecordedIo();
+    assert.equal(await readPictureCommand([file, "--server", server], io), 0, io.stderr);
+    return io.stdout.trimEnd().split("\n");
+  } finally {
+    await Deno.remove(file);
+  }
 }
 
 /** Every sample must get the very answer that a plain session gives. */
