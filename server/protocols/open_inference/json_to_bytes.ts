@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { SluiceError } from "../../../models/errors.ts";
 import { type Datatype, elementCount, type TensorShape } from "../../../models/tensor.ts";
 import { describe } from "../describe.ts";
+import { invalid } from "./fields.ts";
 import { frameElements } from "./bytes_elements.ts";
 
 /** Deepest nesting of `data`; no tensor has so many dimensions. */
@@ -91,10 +91,6 @@ function flatten(name: string, data: readonly unknown[]): unknown[] {
     stack.push({ array: value, next: 0 });
   }
   return flat;
-}
-
-function invalid(message: string): SluiceError {
-  return new SluiceError("invalid_argument", message);
 }
 
 function bytesOf(values: ArrayBufferView<ArrayBuffer>): Uint8Array<ArrayBuffer> {

@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { SluiceError } from "../../../models/errors.ts";
 import type { Model } from "../../../models/model.ts";
 import { DATATYPE_BYTES } from "../../../models/tensor.ts";
 import { frameElements } from "./bytes_elements.ts";
+import { invalid } from "./fields.ts";
 import type { DecodedRequest } from "./request.ts";
 
 /**
@@ -61,8 +61,4 @@ export function decodeRaw(model: Model, body: Uint8Array<ArrayBuffer>): DecodedR
     priority: 0,
     timeoutMicros: 0,
   };
-}
-
-function invalid(message: string): SluiceError {
-  return new SluiceError("invalid_argument", message);
 }

@@ -8,17 +8,12 @@
  * @module
  */
 import { SluiceError } from "../../../models/errors.ts";
-import {
-  type Datatype,
-  DATATYPE_BYTES,
-  elementCount,
-  isDatatype,
-  type Tensor,
-} from "../../../models/tensor.ts";
+import { DATATYPE_BYTES, elementCount, isDatatype, type Tensor } from "../../../models/tensor.ts";
 import { describe } from "../describe.ts";
 import type { Fields } from "../json_body.ts";
-import { countElements } from "./bytes_elements.ts";
+import { binaryData } from "./binary_data.ts";
 import { needsExactJson, parseExactJson } from "./exact_json.ts";
+import { array, boolean, invalid, object, string, wholeNumber } from "./fields.ts";
 import { jsonToBytes } from "./json_to_bytes.ts";
 
 /** An entry of a request's `outputs`. */
@@ -59,23 +54,13 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true });
 export function decodeRequest(body: Uint8Array<ArrayBuffer>, jsonBytes: number): DecodedRequest {
   const text = decodeText(jsonBytes === body.byteLength ? body : body.subarray(0, jsonBytes));
   const exact = needsExactJson(text);
-  const request = parse(text, exact);
-  const parameters = fields(request.parameters, "The request's 'parameters'");
-  if (parameters !== undefined) checkParameters(parameters);
-  const binaryOutputs = flag(parameters, "binary_data_output", "The request");
-  const inputs = decodeInputs(request.inputs, body, jsonBytes, exact);
+  const { id, parameters, inputs, outputs } = parse(text, exact);
   return {
-    id: optionalText(request.id, "'id'") ?? "",
-    inputs,
-    outputs: decodeOutputs(request.outputs),
-    binaryOutputs,
-    priority: whole(parameters, "priority", "The request"),
-    timeoutMicros: whole(parameters, "timeout", "The request"),
+    id: id === undefined ? "" : string(id, "The request's 'id'"),
+    inputs: decodeInputs(inputs, body, jsonBytes, exact),
+    outputs: outputs === undefined ? undefined : decodeOutputs(outputs),
+    ...decodeParameters(parameters),
   };
-}
-
-function invalid(message: string): SluiceError {
-  return new SluiceError("invalid_argument", message);
 }
 
 /** A strict decoder takes up to ten times longer, so it is asked only where the other replaced. */
@@ -97,50 +82,17 @@ function parse(text: string, exact: boolean): Fields {
     if (text === "") throw invalid("The request has no body, expected a JSON object");
     throw invalid(`The request is not valid JSON: ${(fault as Error).message}`);
   }
-  return fields(value, "The request") ?? {};
+  return object(value, "The request");
 }
 
-function fields(value: unknown, what: string): Fields | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw invalid(`${what} is ${describe(value)}, expected an object`);
-  }
-  return value as Fields;
-}
+type Parameters = Pick<DecodedRequest, "binaryOutputs" | "priority" | "timeoutMicros">;
 
-function list(value: unknown, what: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw invalid(`${what} is ${describe(value)}, expected an array`);
-  return value;
-}
-
-function optionalText(value: unknown, what: string): string | undefined {
-  if (value === undefined || typeof value === "string") return value;
-  throw invalid(`${what} is ${describe(value)}, expected a string`);
-}
-
-function flag(parameters: Fields | undefined, name: string, owner: string): boolean {
-  const value = parameters?.[name];
-  if (value === undefined) return false;
-  if (typeof value === "boolean") return value;
-  throw invalid(`${owner} has ${describe(value)} as parameter '${name}', expected true or false`);
-}
-
-/** A parameter that is a whole number of at least 0; 0 when absent. */
-function whole(parameters: Fields | undefined, name: string, owner: string): number {
-  const value = parameters?.[name];
-  if (value === undefined) return 0;
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw invalid(
-    `${owner} has ${describe(value)} as parameter '${name}', expected a whole number, 0 or more`,
-  );
-}
-
-/** Elements whose bytes can still be counted exactly. */
-const MAX_ELEMENTS = Number.MAX_SAFE_INTEGER / 8;
-
+const NO_PARAMETERS: Parameters = { binaryOutputs: false, priority: 0, timeoutMicros: 0 };
 const SEQUENCE = ["sequence_id", "sequence_start", "sequence_end"];
 
-function checkParameters(parameters: Fields): void {
+function decodeParameters(value: unknown): Parameters {
+  if (value === undefined) return NO_PARAMETERS;
+  const parameters = object(value, "The request's 'parameters'");
   for (const name of Object.keys(parameters)) {
     const value = parameters[name];
     if (typeof value === "object") {
@@ -158,14 +110,12 @@ function checkParameters(parameters: Fields): void {
       );
     }
   }
-}
-
-function refuseSharedMemory(parameters: Fields, owner: string): void {
-  if (parameters.shared_memory_region === undefined) return;
-  throw new SluiceError(
-    "unsupported",
-    `${owner} names a shared memory region, which is not served`,
-  );
+  const { binary_data_output = false, priority = 0, timeout = 0 } = parameters;
+  return {
+    binaryOutputs: boolean(binary_data_output, "Parameter 'binary_data_output'"),
+    priority: wholeNumber(priority, "Parameter 'priority'"),
+    timeoutMicros: wholeNumber(timeout, "Parameter 'timeout'"),
+  };
 }
 
 function decodeInputs(
@@ -174,24 +124,21 @@ function decodeInputs(
   jsonBytes: number,
   exact: boolean,
 ): readonly Tensor[] {
-  const entries = list(value, "The request's 'inputs'");
+  const entries = array(value, "The request's 'inputs'");
   const inputs: Tensor[] = [];
   let at = jsonBytes;
   for (let i = 0; i < entries.length; i++) {
-    const entry = fields(entries[i], `Entry ${i} of 'inputs'`)!;
-    const name = optionalText(entry.name, `The name of entry ${i} of 'inputs'`);
-    if (name === undefined) throw invalid(`Entry ${i} of 'inputs' has no 'name'`);
-    const datatype = entry.datatype;
+    const entry = object(entries[i], "Entry %s of 'inputs'", i);
+    const name = string(entry.name, "The 'name' of entry %s of 'inputs'", i);
+    const { datatype } = entry;
     if (typeof datatype !== "string" || !isDatatype(datatype)) {
       throw invalid(
-        `Input '${name}' has ${describe(datatype)} as 'datatype', ` +
+        `The 'datatype' of input '${name}' is ${describe(datatype)}, ` +
           `expected one of ${Object.keys(DATATYPE_BYTES).join(", ")}`,
       );
     }
-    const shape = shapeOf(name, entry.shape);
-    const parameters = fields(entry.parameters, `The 'parameters' of input '${name}'`);
-    if (parameters !== undefined) refuseSharedMemory(parameters, `Input '${name}'`);
-    const size = parameters?.binary_data_size;
+    const shape = decodeShape(name, entry.shape);
+    const size = binarySize(name, entry.parameters);
     let data: Uint8Array<ArrayBuffer>;
     if (size === undefined) {
       if (entry.data === undefined) {
@@ -204,9 +151,8 @@ function decodeInputs(
           `Input '${name}' has both 'data' and the parameter 'binary_data_size', expected one`,
         );
       }
-      data = binaryData(name, size, body, at);
+      data = binaryData({ name, datatype, shape }, size, body, at);
       at += data.byteLength;
-      checkSize(name, datatype, shape, data);
     }
     inputs.push({ name, datatype, shape, data });
   }
@@ -219,88 +165,50 @@ function decodeInputs(
   return inputs;
 }
 
+/** Elements whose bytes can still be counted exactly. */
+const MAX_ELEMENTS = Number.MAX_SAFE_INTEGER / 8;
+
 /** A shape as it must be: whole dimensions of at least 0 whose product is a number of elements. */
-function shapeOf(name: string, value: unknown): readonly number[] {
-  const shape = list(value, `The 'shape' of input '${name}'`);
-  for (let i = 0; i < shape.length; i++) {
-    const dim = shape[i];
-    if (!Number.isSafeInteger(dim) || (dim as number) < 0) {
-      throw invalid(
-        `Input '${name}' has ${describe(dim)} as dimension ${i} of 'shape', ` +
-          "expected a whole number, 0 or more",
-      );
-    }
+function decodeShape(name: string, value: unknown): readonly number[] {
+  const dims = array(value, "The 'shape' of input '%s'", name);
+  const shape: number[] = [];
+  for (let i = 0; i < dims.length; i++) {
+    shape.push(wholeNumber(dims[i], "A dimension in the 'shape' of input '%s'", name));
   }
-  const dims = shape as readonly number[];
-  if (!(elementCount(dims) <= MAX_ELEMENTS)) {
-    throw invalid(`Input '${name}' has shape [${dims}], whose number of elements overflows`);
+  if (!(elementCount(shape) <= MAX_ELEMENTS)) {
+    throw invalid(`Input '${name}' has shape [${shape}], whose number of elements overflows`);
   }
-  return dims;
+  return shape;
 }
 
-function binaryData(
-  name: string,
-  size: unknown,
-  body: Uint8Array<ArrayBuffer>,
-  at: number,
-): Uint8Array<ArrayBuffer> {
-  if (!Number.isSafeInteger(size) || (size as number) < 0) {
-    throw invalid(
-      `Input '${name}' has ${describe(size)} as parameter 'binary_data_size', ` +
-        "expected a whole number, 0 or more",
-    );
-  }
-  const end = at + (size as number);
-  if (end > body.byteLength) {
-    throw invalid(
-      `Input '${name}' declares ${size} bytes of binary data, ` +
-        `but ${body.byteLength - at} are left in the body`,
-    );
-  }
-  return body.subarray(at, end);
-}
-
-/** Whether binary data is as long as its datatype and shape say. */
-function checkSize(
-  name: string,
-  datatype: Datatype,
-  shape: readonly number[],
-  data: Uint8Array<ArrayBuffer>,
-): void {
-  const count = elementCount(shape);
-  const size = DATATYPE_BYTES[datatype];
-  if (size !== 0) {
-    if (data.byteLength === count * size) return;
-    throw invalid(
-      `Input '${name}' has ${data.byteLength} bytes of binary data, ` +
-        `expected ${count * size} for ${datatype} of shape [${shape}]`,
-    );
-  }
-  const given = countElements(data);
-  if (given === count) return;
-  throw invalid(
-    given === undefined
-      ? `Input '${name}' has BYTES whose element lengths do not add up to its ` +
-        `${data.byteLength} bytes of binary data`
-      : `Input '${name}' has ${given} elements of BYTES, expected ${count} for shape [${shape}]`,
-  );
+function binarySize(name: string, value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const parameters = object(value, "The 'parameters' of input '%s'", name);
+  refuseSharedMemory(parameters);
+  return parameters.binary_data_size;
 }
 
 function decodeOutputs(value: unknown): readonly RequestedOutput[] | undefined {
-  if (value === undefined) return undefined;
-  const entries = list(value, "The request's 'outputs'");
-  if (entries.length === 0) return undefined;
-  return entries.map((item, i) => {
-    const entry = fields(item, `Entry ${i} of 'outputs'`)!;
-    const name = optionalText(entry.name, `The name of entry ${i} of 'outputs'`);
-    if (name === undefined) throw invalid(`Entry ${i} of 'outputs' has no 'name'`);
-    const owner = `Output '${name}'`;
-    const parameters = fields(entry.parameters, `The 'parameters' of output '${name}'`);
-    if (parameters !== undefined) refuseSharedMemory(parameters, owner);
-    return {
-      name,
-      binary: flag(parameters, "binary_data", owner),
-      classes: whole(parameters, "classification", owner),
-    };
-  });
+  const entries = array(value, "The request's 'outputs'");
+  const outputs: RequestedOutput[] = [];
+  for (let i = 0; i < entries.length; i++) {
+    const entry = object(entries[i], "Entry %s of 'outputs'", i);
+    const name = string(entry.name, "The 'name' of entry %s of 'outputs'", i);
+    let binary = false;
+    let classes = 0;
+    if (entry.parameters !== undefined) {
+      const parameters = object(entry.parameters, "The 'parameters' of output '%s'", name);
+      refuseSharedMemory(parameters);
+      const { binary_data = false, classification = 0 } = parameters;
+      binary = boolean(binary_data, "Parameter 'binary_data' of output '%s'", name);
+      classes = wholeNumber(classification, "Parameter 'classification' of output '%s'", name);
+    }
+    outputs.push({ name, binary, classes });
+  }
+  return outputs.length === 0 ? undefined : outputs;
+}
+
+function refuseSharedMemory(parameters: Fields): void {
+  if (parameters.shared_memory_region === undefined) return;
+  throw new SluiceError("unsupported", "Shared memory regions are not served: send the data");
 }
