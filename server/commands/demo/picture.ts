@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { convertIndexedToRgb, decode } from "fast-png";
+import { convertIndexedToRgb, decode, type DecodedPng } from "fast-png";
+import { SluiceError } from "../../../models/errors.ts";
 
 /** Colours of pixels. */
 export interface Picture {
@@ -38,10 +39,10 @@ export interface Normalisation {
 /**
  * Decodes any PNG. What is transparent shows as on white paper.
  *
- * @throws {Error} When the bytes are not a PNG, or a broken one.
+ * @throws {SluiceError} `invalid_argument` when the bytes are not a PNG, or a broken one.
  */
 export function decodePicture(png: Uint8Array): Picture {
-  const decoded = decode(png);
+  const decoded = decodePng(png);
   const { width, height, depth } = decoded;
   const palette = decoded.palette ?? (depth < 8 ? greys(depth) : undefined);
   const data = palette ? convertIndexedToRgb({ ...decoded, palette }) : decoded.data;
@@ -59,6 +60,17 @@ export function decodePicture(png: Uint8Array): Picture {
     }
   }
   return { width, height, rgb };
+}
+
+function decodePng(bytes: Uint8Array): DecodedPng {
+  try {
+    return decode(bytes);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new SluiceError("invalid_argument", `The picture is no readable PNG: ${reason}`, {
+      cause,
+    });
+  }
 }
 
 /** The palette of a grey picture whose pixels share bytes: as many greys as `depth` bits tell. */

@@ -64,7 +64,17 @@ for (const [kind, [base64, rgb]] of Object.entries(packed)) {
 }
 
 Deno.test("decodePicture() refuses what is not a PNG", () => {
-  assert.throws(() => decodePicture(new TextEncoder().encode("no picture at all")));
+  assert.throws(() => decodePicture(new TextEncoder().encode("no picture at all")), {
+    code: "invalid_argument",
+    message: "The picture is no readable PNG: wrong PNG signature",
+  });
+});
+
+Deno.test("decodePicture() refuses a PNG that breaks off", () => {
+  const png = encode({ width: 3, height: 3, channels: 1, data: new Uint8Array(9) });
+  for (const length of [8, 20, 40, png.length - 20]) {
+    assert.throws(() => decodePicture(png.slice(0, length)), { code: "invalid_argument" });
+  }
 });
 
 Deno.test("resize() changes nothing at the same size", () => {
