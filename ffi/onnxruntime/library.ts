@@ -5,6 +5,7 @@
  * @module
  */
 import { OnnxRuntimeError, OnnxRuntimeUnavailableError } from "./errors.ts";
+import { setNativeEnvironment } from "../libc/environment.ts";
 import { API, API_BASE, API_VERSION } from "./symbols.ts";
 
 /** The bound rows of a table of slots. */
@@ -94,6 +95,12 @@ export class OnnxRuntime implements Disposable {
  * or too old.
  */
 export function openOnnxRuntime(path: string = packagedLibrary()): OnnxRuntime {
+  // The packaged build has a telemetry client, which keeps files in the folder for temporary ones.
+  try {
+    setNativeEnvironment("ORT_DISABLE_TELEMETRY", "1");
+  } catch (error) {
+    throw notPermitted(path, error as Error);
+  }
   const library = openLibrary(path);
   try {
     const base = bindTable(library.symbols.OrtGetApiBase(), API_BASE);

@@ -28,7 +28,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** How to fetch a package. */
 export interface PackageOptions {
-  /** Stops it. */
+  /** Stops it, as soon as a package on its way has come. */
   readonly signal?: AbortSignal;
   /** Where npm's settings are looked for; this process's when absent. */
   readonly environment?: Environment;
@@ -47,6 +47,7 @@ export async function unpackPackage(
   folder: string,
   { signal, environment = process.env }: PackageOptions = {},
 ): Promise<void> {
+  signal?.throwIfAborted();
   try {
     const config = new Config({
       ...definitions,
@@ -56,7 +57,9 @@ export async function unpackPackage(
       warn: false,
     });
     await config.load();
-    await pacote.extract(`${name}@${version}`, folder, { ...config.flat, signal });
+    // Not given the signal: pacote hangs, or ends the process, when it is stopped half way.
+    await pacote.extract(`${name}@${version}`, folder, config.flat);
+    signal?.throwIfAborted();
   } catch (error) {
     signal?.throwIfAborted();
     const code = String((error as { code?: unknown }).code);
