@@ -7,6 +7,7 @@
 
 /** A pending call. */
 export interface Timer {
+  /** Takes the call back; without effect once it has been made. */
   cancel(): void;
 }
 

@@ -11,11 +11,13 @@ import type { Tensor, TensorShape } from "./tensor.ts";
 export interface Signature {
   /** Unique among the signatures of one model, e.g. `8x3x48x320`. */
   readonly key: string;
+  /** In the model's order; an optional input that was left out is missing. */
   readonly inputs: readonly TensorShape[];
 }
 
 /** One step of one batch. */
 export interface Step {
+  /** Exact shapes of the joined inputs, the batch's rows included. */
   readonly signature: Signature;
   /** Rows in the batch; 1 where the model has no batch dimension. */
   readonly rows: number;
@@ -44,6 +46,7 @@ export interface IterationResult {
 
 /** Something on the device broke, outside any one iteration or beyond repair. */
 export interface DeviceFault {
+  /** What broke, in a sentence for the operator. */
   readonly message: string;
   /** Nothing on this device will work again. */
   readonly fatal: boolean;
@@ -51,13 +54,20 @@ export interface DeviceFault {
 
 /** One named holding of device memory. */
 export interface MemoryUse {
+  /** The model's name; absent where the bytes serve more than one. */
   readonly model?: string;
+  /**
+   * `persistent` weights, `ephemeral` working memory of iterations, `state` kept between the
+   * iterations of a request, `host` buffers, `overhead` of the runtime itself.
+   */
   readonly class: "persistent" | "ephemeral" | "state" | "host" | "overhead";
+  /** Bytes held now. */
   readonly bytes: number;
 }
 
 /** A machine that runs models: `cpu`, `simulated`, later `cuda`. */
 export interface Device extends AsyncDisposable {
+  /** As `--device` and the server's metadata name it. */
   readonly name: string;
   /** Capacity in bytes, for weights, lanes and state together. */
   readonly memoryBytes: number;
@@ -73,6 +83,7 @@ export interface Device extends AsyncDisposable {
   memory(): readonly MemoryUse[];
   /** Gives memory that no loaded model needs back to the system. Called after an unload. */
   trim(): Promise<void>;
+  /** Calls `listener` with every fault from now on, beside those that listen already. */
   onFault(listener: (fault: DeviceFault) => void): void;
 }
 
@@ -88,7 +99,9 @@ export interface StagedModel extends AsyncDisposable {
 
 /** Working memory plus one stream: one iteration executes at a time. */
 export interface Lane extends Disposable {
+  /** Unique on its device. */
   readonly id: number;
+  /** Working memory, as last given; the engine keeps the sum over lanes within the capacity. */
   readonly bytes: number;
   /** Iterations that may be in flight at once; those behind the first wait on the device. */
   readonly depth: number;

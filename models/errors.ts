@@ -26,9 +26,15 @@ export type ErrorCode =
 
 /** An error that a caller may see. */
 export class SluiceError extends Error {
+  /** As stack traces and logs show it. */
   override readonly name = "SluiceError";
-  constructor(readonly code: ErrorCode, message: string, options?: ErrorOptions) {
+  /** What clients match on. */
+  readonly code: ErrorCode;
+
+  /** The message says what was given and what was expected; `options.cause` is for the log. */
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
+    this.code = code;
   }
 }
 

@@ -7,7 +7,9 @@ import type { Tensor, TensorSpec } from "./tensor.ts";
 
 /** Inputs and outputs that a model declares, in its own order. */
 export interface ModelSignature {
+  /** Names are unique. Indices into this list identify inputs elsewhere. */
   readonly inputs: readonly TensorSpec[];
+  /** Outputs that are tensors. */
   readonly outputs: readonly TensorSpec[];
   /** Outputs that are no tensors (sequences, maps): named in the metadata, not served. */
   readonly notServed: readonly string[];
@@ -31,7 +33,9 @@ export interface BatchingRule {
 
 /** One version of one model. */
 export interface Model {
+  /** Its folder in the repository. */
   readonly name: string;
+  /** A positive integer; the highest answers requests that name none. */
   readonly version: number;
   /** The ONNX file. `bytes` where it was uploaded; otherwise it is read from `path`. */
   readonly file: { readonly path?: string; readonly bytes?: Uint8Array<ArrayBuffer> };
@@ -46,6 +50,7 @@ export interface Model {
    * above 0 every input and output leads with the batch, and metadata shows -1 there.
    */
   readonly maxBatchSize: number;
+  /** How its requests may share iterations; a probe at load settles what is open. */
   readonly batching: BatchingRule;
   /** Triton's model configuration as `/v2/models/{m}/config` answers it. */
   readonly config: Readonly<Record<string, unknown>>;

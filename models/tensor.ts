@@ -34,8 +34,11 @@ export function isDatatype(name: string): name is Datatype {
 
 /** A tensor's name, datatype and exact shape. */
 export interface TensorShape {
+  /** As the model declares it. */
   readonly name: string;
+  /** The type of every element. */
   readonly datatype: Datatype;
+  /** Every dimension is known, 0 or more; empty for a scalar. */
   readonly shape: readonly number[];
 }
 
@@ -44,13 +47,17 @@ export interface TensorShape {
  * followed by that many bytes, as in the protocol's binary extension.
  */
 export interface Tensor extends TensorShape {
+  /** Often a view of a larger buffer, at any offset: not aligned to the element size. */
   readonly data: Uint8Array<ArrayBuffer>;
 }
 
 /** What a model declares of a tensor; a dimension of -1 is free. */
 export interface TensorSpec {
+  /** Unique among the model's inputs, or outputs. */
   readonly name: string;
+  /** Never converted: a tensor of another datatype is refused. */
   readonly datatype: Datatype;
+  /** Dimensions, the batch included; -1 where any size goes. */
   readonly shape: readonly number[];
   /** The model declares no shape at all: any rank passes, and `shape` is empty. */
   readonly unranked?: boolean;

@@ -11,9 +11,11 @@ import { RequestGroup } from "./group.ts";
 
 /** A request found good. */
 export interface Admitted {
+  /** The requests it may share an iteration with. */
   readonly group: RequestGroup;
   /** Rows it adds to a batch; 1 where the model has no batch dimension. */
   readonly rows: number;
+  /** Input data, all inputs together. */
   readonly bytes: number;
   /** Input data in the model's order, inputs left out are missing. */
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
@@ -26,6 +28,8 @@ const MAX_SHARED_BYTES = 256;
 
 /** Admits the requests of one loaded model version. */
 export class Admission {
+  readonly #model: Model;
+  readonly #staged: StagedModel;
   readonly #index = new Map<string, number>();
   readonly #groups = new Map<string, RequestGroup>();
   readonly #required: number;
@@ -33,7 +37,10 @@ export class Admission {
   #created = 0;
   readonly #ordered: (Tensor | undefined)[];
 
-  constructor(readonly model: Model, readonly staged: StagedModel) {
+  /** `staged` is asked for the working memory of every new signature. */
+  constructor(model: Model, staged: StagedModel) {
+    this.#model = model;
+    this.#staged = staged;
     model.signature.inputs.forEach((spec, index) => this.#index.set(spec.name, index));
     this.#required = model.signature.inputs.filter((spec) => !spec.optional).length;
     this.#ordered = new Array(model.signature.inputs.length).fill(undefined);
@@ -44,7 +51,11 @@ export class Admission {
     return this.#groups.values();
   }
 
-  /** @throws {SluiceError} `invalid_argument`, naming the input, what was given and expected. */
+  /**
+   * Checks a request's inputs, in whatever order they come.
+   *
+   * @throws {SluiceError} `invalid_argument`, naming the input, what was given and expected.
+   */
   admit(tensors: readonly Tensor[]): Admitted {
     const ordered = this.#ordered.fill(undefined);
     let bytes = 0;
@@ -55,7 +66,7 @@ export class Admission {
       if (ordered[index] !== undefined) {
         throw invalid(`input '${tensor.name}' was given more than once`);
       }
-      const spec = this.model.signature.inputs[index];
+      const spec = this.#model.signature.inputs[index];
       this.#check(tensor, spec);
       ordered[index] = tensor;
       bytes += tensor.data.byteLength;
@@ -76,7 +87,7 @@ export class Admission {
   #check(tensor: Tensor, spec: TensorSpec): void {
     if (tensor.datatype !== spec.datatype) {
       throw invalid(
-        `input '${spec.name}' has datatype ${tensor.datatype}, but model '${this.model.name}' ` +
+        `input '${spec.name}' has datatype ${tensor.datatype}, but model '${this.#model.name}' ` +
           `expects ${spec.datatype}`,
       );
     }
@@ -99,7 +110,7 @@ export class Admission {
 
   /** Rows by the batch dimension; 1 when no input has one. */
   #rows(ordered: readonly (Tensor | undefined)[]): number {
-    const { batchedInputs } = this.model.batching;
+    const { batchedInputs } = this.#model.batching;
     let rows = -1;
     for (let index = 0; index < ordered.length; index++) {
       const tensor = ordered[index];
@@ -112,18 +123,18 @@ export class Admission {
         );
       }
     }
-    const { maxBatchSize } = this.model;
+    const { maxBatchSize } = this.#model;
     if (maxBatchSize > 0 && (rows > maxBatchSize || rows === 0)) {
       throw invalid(
         `inference request batch-size must be at least 1 and <= ${maxBatchSize} for ` +
-          `'${this.model.name}', got ${rows}`,
+          `'${this.#model.name}', got ${rows}`,
       );
     }
     return rows < 0 ? 1 : rows;
   }
 
   #find(ordered: readonly (Tensor | undefined)[], rows: number): RequestGroup {
-    const { batching } = this.model;
+    const { batching } = this.#model;
     let joinable = batching.join && rows > 0;
     const shared: (Uint8Array | undefined)[] = [];
     const shapes: (readonly number[] | undefined)[] = [];
@@ -143,7 +154,7 @@ export class Admission {
     let group = this.#groups.get(key);
     if (group === undefined) {
       const kept = shared.map((data) => joinable ? data?.slice() : undefined);
-      group = new RequestGroup(this.#created++, joinable, shapes, kept, this.model, this.staged);
+      group = new RequestGroup(this.#created++, joinable, shapes, kept, this.#model, this.#staged);
       this.#forgetOldest();
     } else {
       this.#groups.delete(key); // to the end: the order of the map is the order of use
@@ -162,17 +173,17 @@ export class Admission {
   }
 
   #unknownInput(name: string): SluiceError {
-    const expected = this.model.signature.inputs.map((spec) => `'${spec.name}'`).join(", ");
+    const expected = this.#model.signature.inputs.map((spec) => `'${spec.name}'`).join(", ");
     return invalid(
-      `unexpected inference input '${name}' for model '${this.model.name}'; it has ${expected}`,
+      `unexpected inference input '${name}' for model '${this.#model.name}'; it has ${expected}`,
     );
   }
 
   #missingInputs(given: number, ordered: readonly (Tensor | undefined)[]): SluiceError {
-    const { inputs } = this.model.signature;
+    const { inputs } = this.#model.signature;
     const missing = inputs.filter((spec, index) => !spec.optional && ordered[index] === undefined);
     return invalid(
-      `expected ${inputs.length} inputs but got ${given} inputs for model '${this.model.name}': ` +
+      `expected ${inputs.length} inputs but got ${given} inputs for model '${this.#model.name}': ` +
         `missing required input(s) [${missing.map((spec) => `'${spec.name}'`).join(", ")}]`,
     );
   }
@@ -182,11 +193,11 @@ export class Admission {
     const where = tensor.shape.length !== spec.shape.length
       ? `${spec.shape.length} dimensions are expected, ${tensor.shape.length} were given`
       : `dimension ${axis} must be ${spec.shape[axis]}`;
-    const hint = this.model.maxBatchSize > 0 && tensor.shape.length === spec.shape.length - 1
+    const hint = this.#model.maxBatchSize > 0 && tensor.shape.length === spec.shape.length - 1
       ? "; is the leading batch dimension missing?"
       : "";
     return invalid(
-      `unexpected shape for input '${spec.name}' for model '${this.model.name}'. ` +
+      `unexpected shape for input '${spec.name}' for model '${this.#model.name}'. ` +
         `Expected [${spec.shape}], got [${tensor.shape}]: ${where}${hint}`,
     );
   }

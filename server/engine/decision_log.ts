@@ -75,10 +75,16 @@ export type LogEntry =
 
 /** Turns what happens in a scheduler into log entries. */
 export class DecisionLog {
-  constructor(readonly write: (entry: LogEntry) => void) {}
+  readonly #write: (entry: LogEntry) => void;
 
+  /** `write` takes each entry at once, from inside the scheduler: it must neither throw nor wait. */
+  constructor(write: (entry: LogEntry) => void) {
+    this.#write = write;
+  }
+
+  /** The first entry of a log: what the scheduler has to give away. */
   opened(at: number, lanes: Lanes): void {
-    this.write({
+    this.#write({
       at,
       event: "engine",
       lanes: lanes.all.length,
@@ -87,9 +93,10 @@ export class DecisionLog {
     });
   }
 
+  /** A model takes requests from now on. */
   added(at: number, { model, label, persistentBytes }: LoadedModel): void {
     const { weight, batching } = model;
-    this.write({
+    this.#write({
       at,
       event: "model",
       model: label,
@@ -101,21 +108,25 @@ export class DecisionLog {
     });
   }
 
+  /** A model has left, with nothing queued or running. */
   removed(at: number, { label }: LoadedModel): void {
-    this.write({ at, event: "remove", model: label });
+    this.#write({ at, event: "remove", model: label });
   }
 
+  /** A policy takes over; `seed` is that of its random numbers. */
   policy(at: number, name: string, seed: number): void {
-    this.write({ at, event: "policy", name, seed });
+    this.#write({ at, event: "policy", name, seed });
   }
 
+  /** The device was asked for a signature's working memory. */
   measured(at: number, model: string, { key }: Signature, bytes: number): void {
-    this.write({ at, event: "measure", model, signature: key, bytes });
+    this.#write({ at, event: "measure", model, signature: key, bytes });
   }
 
+  /** A request entered its queue. Tensors are left out: scheduling depends on shapes alone. */
   arrived(pending: PendingRequest): void {
     const { group } = pending;
-    this.write({
+    this.#write({
       at: pending.arrivedMicros,
       event: "arrive",
       request: pending.sequence,
@@ -130,16 +141,19 @@ export class DecisionLog {
     });
   }
 
+  /** The client of a waiting request has left. */
   cancelled(at: number, pending: PendingRequest): void {
-    this.write({ at, event: "cancel", request: pending.sequence });
+    this.#write({ at, event: "cancel", request: pending.sequence });
   }
 
+  /** What waits past its deadline is dropped now. Which requests follows from earlier entries. */
   expiring(at: number): void {
-    this.write({ at, event: "expire" });
+    this.#write({ at, event: "expire" });
   }
 
+  /** A decision to run a batch; `idle` are the lanes passed over in this turn. */
   started(iteration: Iteration, idle: ReadonlySet<EngineLane>): void {
-    this.write({
+    this.#write({
       at: iteration.startedMicros,
       event: "start",
       except: ids(idle),
@@ -151,6 +165,7 @@ export class DecisionLog {
     });
   }
 
+  /** A decision to leave a lane idle until a time at the latest. */
   idled(
     at: number,
     lane: EngineLane,
@@ -158,9 +173,10 @@ export class DecisionLog {
     because: string,
     idle: ReadonlySet<EngineLane>,
   ): void {
-    this.write({ at, event: "idle", except: ids(idle), lane: lane.id, until, because });
+    this.#write({ at, event: "idle", except: ids(idle), lane: lane.id, until, because });
   }
 
+  /** A decision to run met a request that could no longer be done in time; it was dropped. */
   discarded(
     at: number,
     lane: EngineLane,
@@ -168,11 +184,12 @@ export class DecisionLog {
     idle: ReadonlySet<EngineLane>,
   ): void {
     const request = pending.sequence;
-    this.write({ at, event: "discard", except: ids(idle), lane: lane.id, request });
+    this.#write({ at, event: "discard", except: ids(idle), lane: lane.id, request });
   }
 
+  /** An iteration came back from the device. */
   finished(at: number, iteration: Iteration, deviceMicros: number, error?: SluiceError): void {
-    this.write({
+    this.#write({
       at,
       event: "finish",
       iteration: iteration.number,

@@ -32,7 +32,9 @@ import { Watchdog } from "./watchdog.ts";
 
 /** How to open an engine. */
 export interface EngineOptions {
+  /** Stays its opener's: closing the engine frees models and lanes, not the device. */
   readonly device: Device;
+  /** Where models are read from, at the start and at every load. */
   readonly repository: Repository;
   /** Default: the system's. */
   readonly clock?: Clock;
@@ -42,8 +44,9 @@ export interface EngineOptions {
   readonly policies?: ReadonlyMap<string, PolicyDefinition>;
   /** Default: 2. */
   readonly lanes?: number;
-  /** Bounds of each model version's queue. Defaults: 10,000 requests, 256 MiB. */
+  /** Requests that may wait for one model version. Default: 10,000. */
   readonly maxQueueRequests?: number;
+  /** Bytes of input data that may wait for one model version. Default: 256 MiB. */
   readonly maxQueueBytes?: number;
   /** Whether every model of the repository is loaded at the start. Default: true. */
   readonly loadAll?: boolean;
@@ -107,7 +110,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
       maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
     };
     const residency = new Residency(device, this.#scheduler, this.#lanes, limits, this.#random);
-    this.#table = new ModelTable(device, repository, residency);
+    this.#table = new ModelTable(repository, residency);
     this.#watchdog = new Watchdog(this.#clock, this.#lanes, this.#report);
     device.onFault(({ message, fatal }) => {
       this.#report(`Device ${device.name}: ${message}`);

@@ -16,7 +16,9 @@ const MAX_SIGNATURES = 128;
 
 /** A signature with what the device says of it. */
 export interface KnownSignature {
+  /** Shapes of the whole iteration. */
   readonly signature: Signature;
+  /** Working memory of such an iteration, bytes; an upper bound where not measured. */
   readonly ephemeralBytes: number;
 }
 
@@ -27,12 +29,16 @@ export function ranksBefore(a: PendingRequest, b: PendingRequest): boolean {
 
 /** Waiting requests of one kind, and what their iterations cost. */
 export class RequestGroup {
-  readonly waiting = new Heap<PendingRequest>(ranksBefore);
-  readonly cost = new CostCurve();
+  /** Those that wait, the next to be served first. */
+  readonly waiting: Heap<PendingRequest> = new Heap<PendingRequest>(ranksBefore);
+  /** Learned from this group's iterations alone: other shapes cost something else. */
+  readonly cost: CostCurve = new CostCurve();
   /** Rows of all that wait. */
   rows = 0;
+  readonly #staged: StagedModel;
   readonly #signatures = new Map<number, KnownSignature>();
 
+  /** A group in which nothing waits; `staged` says what its signatures need. */
   constructor(
     /** Unique among the groups of one model, the forgotten ones included. */
     readonly id: number,
@@ -42,9 +48,12 @@ export class RequestGroup {
     readonly shapes: readonly (readonly number[] | undefined)[],
     /** Bytes of the inputs that are shared by a whole batch. */
     readonly shared: readonly (Uint8Array | undefined)[],
+    /** The model that all of its requests ask for. */
     readonly model: Model,
-    readonly staged: StagedModel,
-  ) {}
+    staged: StagedModel,
+  ) {
+    this.#staged = staged;
+  }
 
   /** Largest number of rows in one iteration; a single request may still be larger. */
   get maxRows(): number {
@@ -57,7 +66,7 @@ export class RequestGroup {
     let known = this.#signatures.get(key);
     if (known === undefined) {
       const signature = this.#build(rows);
-      known = { signature, ephemeralBytes: this.staged.ephemeralBytes(signature) };
+      known = { signature, ephemeralBytes: this.#staged.ephemeralBytes(signature) };
       if (this.#signatures.size >= MAX_SIGNATURES) {
         this.#signatures.delete(this.#signatures.keys().next().value!);
       }

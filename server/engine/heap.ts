@@ -1,5 +1,6 @@
 /** Where a heap keeps an item; the item carries it, so that removal needs no search. */
 export interface HeapItem {
+  /** Written by the heap alone; -1 while in none. */
   heapIndex: number;
 }
 
@@ -8,11 +9,12 @@ export class Heap<T extends HeapItem> {
   readonly #items: T[] = [];
   readonly #before: (a: T, b: T) => boolean;
 
-  /** `before(a, b)`: whether `a` comes out first. Must be a strict total order. */
+  /** An empty heap. `before(a, b)`: whether `a` comes out first. Must be a strict total order. */
   constructor(before: (a: T, b: T) => boolean) {
     this.#before = before;
   }
 
+  /** Number of items. */
   get size(): number {
     return this.#items.length;
   }
@@ -22,15 +24,18 @@ export class Heap<T extends HeapItem> {
     return this.#items;
   }
 
+  /** The first item, left where it is; undefined when there is none. */
   peek(): T | undefined {
     return this.#items[0];
   }
 
+  /** Adds an item that is in no heap. */
   push(item: T): void {
     this.#items.push(item);
     this.#up(this.#items.length - 1, item);
   }
 
+  /** Removes the first item; undefined when there is none. */
   pop(): T | undefined {
     const first = this.#items[0];
     if (first !== undefined) this.remove(first);

@@ -12,20 +12,30 @@ import type { PendingRequest } from "./pending.ts";
 
 /** A batch under way. */
 export class Iteration {
+  /** Rows of all its requests. */
   readonly rows: number;
+  /** What the device is given; its pieces are the requests' own bytes. */
   readonly step: Step;
   /** Set by the lanes; see there. */
   shareMicros = 0;
   /** Reported as hung. */
   overdue = false;
 
+  /** Makes the step. Nothing runs yet. */
   constructor(
+    /** Counts from 0 in the order of decisions; the decision log's name for it. */
     readonly number: number,
+    /** Whose executable runs. */
     readonly loaded: LoadedModel,
+    /** At least one request, all of one group. */
     readonly batch: readonly PendingRequest[],
+    /** Where it runs. */
     readonly lane: EngineLane,
+    /** Time of the decision. */
     readonly startedMicros: number,
+    /** Learned estimate of its device time; 0 when nothing is known. */
     readonly expectedMicros: number,
+    /** The policy's reason. */
     readonly because: string,
   ) {
     let rows = 0;
@@ -35,10 +45,12 @@ export class Iteration {
     this.step = { signature: group.signature(rows).signature, rows, inputs: join(batch) };
   }
 
+  /** For policies and lane figures, which know models by name. */
   get model(): string {
     return this.loaded.model.name;
   }
 
+  /** When it should end, going by the estimate. */
   get untilMicros(): number {
     return this.startedMicros + this.expectedMicros;
   }

@@ -11,13 +11,20 @@ import type { MemoryLedger } from "./memory.ts";
 
 /** One lane with what is in flight on it, oldest first. */
 export class EngineLane implements LaneView {
+  /** In the order they started; changed by {@linkcode Lanes} alone. */
   readonly running: Iteration[] = [];
+  /** Iterations finished. */
   iterations = 0;
   /** Time with at least one iteration running, microseconds, up to the last change. */
   busyMicros = 0;
+  /** When it last went from idle to busy; of meaning only while something runs. */
   busySinceMicros = 0;
 
-  constructor(readonly lane: Lane) {}
+  /** An idle lane. */
+  constructor(
+    /** The device's own. */
+    readonly lane: Lane,
+  ) {}
 
   get id(): number {
     return this.lane.id;
@@ -27,6 +34,7 @@ export class EngineLane implements LaneView {
     return this.lane.bytes;
   }
 
+  /** Whether another iteration may be started, be it behind one that runs. */
   get free(): boolean {
     return this.running.length < this.lane.depth;
   }
@@ -34,13 +42,20 @@ export class EngineLane implements LaneView {
 
 /** All lanes of a device. */
 export class Lanes {
+  /** In the order they were opened; the same array for good. */
   readonly all: readonly EngineLane[];
   #busy = 0;
   #changedMicros = 0;
   /** Advances by elapsed time divided by the lanes busy meanwhile: the share of each. */
   #shareMicros = 0;
 
-  constructor(device: Pick<Device, "openLane">, count: number, readonly ledger: MemoryLedger) {
+  /** Opens `count` lanes without working memory; they get it as iterations need it. */
+  constructor(
+    device: Pick<Device, "openLane">,
+    count: number,
+    /** Where the lanes' memory is accounted for. */
+    readonly ledger: MemoryLedger,
+  ) {
     // Policies see this very array.
     this.all = Object.freeze(
       Array.from({ length: count }, () => new EngineLane(device.openLane(0))),
@@ -93,6 +108,7 @@ export class Lanes {
     lane.lane.resize(bytes);
   }
 
+  /** Puts an iteration on its lane, just before the device is given it. */
   started(lane: EngineLane, iteration: Iteration, nowMicros: number): void {
     this.#advance(nowMicros);
     if (lane.running.push(iteration) === 1) {
@@ -125,6 +141,7 @@ export class Lanes {
     this.#changedMicros = nowMicros;
   }
 
+  /** Figures of every lane, with the busy time of what still runs. */
   statistics(nowMicros: number): LaneStatistics[] {
     return this.all.map((lane) => ({
       id: lane.id,
@@ -136,6 +153,7 @@ export class Lanes {
     }));
   }
 
+  /** Gives the lanes back to the device. Nothing may run. */
   close(): void {
     for (const lane of this.all) lane.lane[Symbol.dispose]();
   }

@@ -1,16 +1,21 @@
 import type { Executable, StagedModel } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import { Admission } from "./admission.ts";
-import type { ModelState, ServedModel } from "./api.ts";
+import type { ModelState, ModelStatistics, ServedModel } from "./api.ts";
 import { ModelQueue, type QueueLimits } from "./queue.ts";
 import { newStatistics } from "./statistics.ts";
 
 /** A model version that is on the device, with its queue and its counters. */
 export class LoadedModel implements ServedModel {
+  /** Changed by the model table alone; only `READY` takes requests. */
   state: ModelState = "READY";
-  readonly statistics = newStatistics();
+  /** Counted by the scheduler, for as long as the model is loaded. */
+  readonly statistics: ModelStatistics = newStatistics();
+  /** Checks its requests and knows their groups. */
   readonly admission: Admission;
+  /** Its requests that wait. */
   readonly queue: ModelQueue;
+  /** Requests in an iteration right now. */
   runningRequests = 0;
   /** Largest working memory of an iteration so far, bytes. */
   ephemeralBytes = 0;
@@ -19,9 +24,13 @@ export class LoadedModel implements ServedModel {
   /** Called when it is no longer wanted and its last request has been answered. */
   onIdle: (() => void) | undefined;
 
+  /** Starts with an empty queue; `nowMicros` is the scheduler's time. */
   constructor(
+    /** With its batching settled: no probe is due any more. */
     readonly model: Model,
+    /** Says what an iteration needs; what the ledger knows the weights by. */
     readonly staged: StagedModel,
+    /** Runs its iterations. */
     readonly executable: Executable,
     limits: QueueLimits,
     nowMicros: () => number,
@@ -43,18 +52,22 @@ export class LoadedModel implements ServedModel {
     return `${this.model.name}/${this.model.version}`;
   }
 
+  /** What it keeps on the device while it is loaded. */
   get persistentBytes(): number {
     return this.staged.persistentBytes;
   }
 
+  /** Requests waiting. */
   get queuedRequests(): number {
     return this.queue.requests;
   }
 
+  /** Input data of the requests waiting. */
   get queuedBytes(): number {
     return this.queue.bytes;
   }
 
+  /** Nothing waits and nothing runs. */
   get idle(): boolean {
     return this.queue.requests === 0 && this.runningRequests === 0;
   }

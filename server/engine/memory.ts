@@ -13,7 +13,11 @@ export class MemoryLedger {
   #persistentSum = 0;
   #laneSum = 0;
 
-  constructor(readonly capacityBytes: number) {}
+  /** An account with nothing taken. */
+  constructor(
+    /** What there is, in all. */
+    readonly capacityBytes: number,
+  ) {}
 
   /** Sum of weights of loaded models. */
   get persistentBytes(): number {
@@ -25,6 +29,7 @@ export class MemoryLedger {
     return this.#laneSum;
   }
 
+  /** What nobody has taken. */
   get freeBytes(): number {
     return this.capacityBytes - this.#persistentSum - this.#laneSum;
   }
@@ -45,6 +50,7 @@ export class MemoryLedger {
     this.#persistentSum += bytes;
   }
 
+  /** Gives back what the owner took; nothing when it took nothing. */
   releasePersistent(owner: object): void {
     this.#persistentSum -= this.#persistent.get(owner) ?? 0;
     this.#persistent.delete(owner);

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { Device } from "../../models/device.ts";
 import { SluiceError, toSluiceError } from "../../models/errors.ts";
 import type { Model, ModelOverride, Repository } from "../../models/model.ts";
 import type { IndexRow, ModelState } from "./api.ts";
@@ -30,14 +29,20 @@ interface Entry {
 /** All models by name. */
 export class ModelTable {
   readonly #entries = new Map<string, Entry>();
+  readonly #repository: Repository;
+  readonly #residency: Residency;
 
-  constructor(
-    readonly device: Device,
-    readonly repository: Repository,
-    readonly residency: Residency,
-  ) {}
+  /** Knows nothing until the first {@linkcode load}. */
+  constructor(repository: Repository, residency: Residency) {
+    this.#repository = repository;
+    this.#residency = residency;
+  }
 
-  /** @throws {SluiceError} as {@linkcode Engine.find} says. */
+  /**
+   * The ready version of that number, or the newest when none is named.
+   *
+   * @throws {SluiceError} `not_found`, or `not_ready` when the model is known but not loaded.
+   */
   find(name: string, version?: string): LoadedModel {
     const entry = this.#entries.get(name);
     if (entry === undefined) throw unknownModel(name, version);
@@ -61,6 +66,7 @@ export class ModelTable {
     return [...versions].sort((a, b) => a.model.version - b.model.version);
   }
 
+  /** Every ready version, by name, then by version. */
   served(): LoadedModel[] {
     return [...this.#entries.keys()].sort().flatMap((name) => this.versions(name));
   }
@@ -76,8 +82,12 @@ export class ModelTable {
     return reasons;
   }
 
+  /**
+   * All that the repository lists or the table knows, by name. A version on its way out is not shown
+   * beside the one that replaces it.
+   */
   async index(): Promise<IndexRow[]> {
-    const names = new Set([...await this.repository.list(), ...this.#entries.keys()]);
+    const names = new Set([...await this.#repository.list(), ...this.#entries.keys()]);
     const rows: IndexRow[] = [];
     for (const name of [...names].sort()) {
       const entry = this.#entries.get(name);
@@ -103,7 +113,12 @@ export class ModelTable {
     return rows;
   }
 
-  /** @throws {SluiceError} as {@linkcode Engine.load} says. */
+  /**
+   * Brings the table in line with what the repository has now. Versions whose content is unchanged
+   * stay as they are; when any of the others does not load, nothing changes.
+   *
+   * @throws {SluiceError} `not_found`, `invalid_argument`, `out_of_memory`.
+   */
   load(name: string, override?: ModelOverride): Promise<void> {
     const entry = this.#entries.get(name) ?? newEntry();
     return this.#inLine(entry, () => this.#load(name, entry, override));
@@ -118,13 +133,13 @@ export class ModelTable {
       entry.reason = undefined;
       for (const model of models) {
         if (entry.versions.get(model.version)?.model.fingerprint === model.fingerprint) continue;
-        fresh.push(await this.residency.load(model));
+        fresh.push(await this.#residency.load(model));
       }
       entry.override = override;
       this.#replace(entry, models, fresh);
     } catch (cause) {
       const error = toSluiceError(cause);
-      for (const loaded of fresh) await this.residency.unload(loaded);
+      for (const loaded of fresh) await this.#residency.unload(loaded);
       if (this.#entries.has(name) && entry.versions.size === 0) {
         entry.state = "UNAVAILABLE";
         entry.reason = error.message;
@@ -136,7 +151,7 @@ export class ModelTable {
   /** A model that is there, readable or not, has its place in the table. */
   async #read(name: string, entry: Entry, override?: ModelOverride): Promise<Model[]> {
     try {
-      const models = await this.repository.read(name, override);
+      const models = await this.#repository.read(name, override);
       this.#entries.set(name, entry);
       return models;
     } catch (error) {
@@ -152,7 +167,7 @@ export class ModelTable {
       const { version } = loaded.model;
       const old = entry.versions.get(version);
       entry.versions.set(version, loaded);
-      this.residency.admit(loaded);
+      this.#residency.admit(loaded);
       if (old !== undefined) {
         old.successor = loaded;
         leaving.push(old);
@@ -185,7 +200,7 @@ export class ModelTable {
   async #retire(entry: Entry, loaded: LoadedModel): Promise<void> {
     loaded.state = "UNLOADING";
     entry.leaving.add(loaded);
-    await this.residency.retire(loaded);
+    await this.#residency.retire(loaded);
     loaded.state = "UNAVAILABLE";
     entry.leaving.delete(loaded);
   }

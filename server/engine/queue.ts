@@ -12,7 +12,9 @@ import type { DeadlineEntry, PendingRequest } from "./pending.ts";
 
 /** Bounds of one queue. */
 export interface QueueLimits {
+  /** Requests that may wait. */
   readonly maxRequests: number;
+  /** Bytes of input data that may wait. */
   readonly maxBytes: number;
 }
 
@@ -22,10 +24,14 @@ export class ModelQueue implements QueueView {
   readonly residency = "resident";
   readonly loadMicros = 0;
   rows = 0;
+  /** Requests waiting. */
   requests = 0;
+  /** Their input data. */
   bytes = 0;
   servedMicros = 0;
-  lastServedMicros = -Infinity;
+  lastServedMicros: number = -Infinity;
+  readonly #limits: QueueLimits;
+  readonly #nowMicros: () => number;
   readonly #active = new Set<RequestGroup>();
   readonly #deadlines = new Heap<DeadlineEntry>((a, b) =>
     a.request.deadlineMicros !== b.request.deadlineMicros
@@ -37,19 +43,28 @@ export class ModelQueue implements QueueView {
   #newest: PendingRequest | undefined;
   #head: RequestGroup | undefined;
 
+  /** An empty queue; `nowMicros` gives the time of the decision being made. */
   constructor(
     readonly model: string,
     readonly version: number,
     readonly weight: number,
+    /** How long a batch may wait to fill; 0: never. */
     readonly maxDelayMicros: number,
     readonly persistentBytes: number,
-    readonly limits: QueueLimits,
-    readonly nowMicros: () => number,
-  ) {}
+    limits: QueueLimits,
+    nowMicros: () => number,
+  ) {
+    this.#limits = limits;
+    this.#nowMicros = nowMicros;
+  }
 
-  /** @throws {SluiceError} `queue_full`, saying which bound. */
+  /**
+   * Makes sure that one more request of so many bytes may wait.
+   *
+   * @throws {SluiceError} `queue_full`, saying which bound.
+   */
   checkRoom(bytes: number): void {
-    const { maxRequests, maxBytes } = this.limits;
+    const { maxRequests, maxBytes } = this.#limits;
     if (this.requests >= maxRequests) {
       throw new SluiceError(
         "queue_full",
@@ -66,6 +81,7 @@ export class ModelQueue implements QueueView {
     }
   }
 
+  /** Adds a request, last in order of arrival. Its `rank` must be set; bounds are not checked. */
   push(pending: PendingRequest): void {
     const { group } = pending;
     group.waiting.push(pending);
@@ -160,7 +176,7 @@ export class ModelQueue implements QueueView {
     if (group === undefined) return 0;
     const first = group.waiting.peek()!;
     if (!group.joinable) return first.rows;
-    const slack = this.earliestDeadlineMicros - this.nowMicros();
+    const slack = this.earliestDeadlineMicros - this.#nowMicros();
     return Math.max(first.rows, group.cost.best(group.rows, group.maxRows, slack));
   }
 

@@ -27,7 +27,9 @@ import { seededRandom } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
 type Entry<Event extends LogEntry["event"]> = Extract<LogEntry, { event: Event }>;
-type Decided = Entry<"start"> | Entry<"idle"> | Entry<"discard">;
+
+/** An entry that the scheduler decides; all others it is given. */
+export type Decided = Extract<LogEntry, { event: "start" | "idle" | "discard" }>;
 
 /**
  * Replays a log.

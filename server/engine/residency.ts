@@ -14,13 +14,26 @@ import type { Scheduler } from "./scheduler.ts";
 
 /** Loads and unloads model versions. */
 export class Residency {
+  readonly #device: Device;
+  readonly #scheduler: Scheduler;
+  readonly #lanes: Lanes;
+  readonly #limits: QueueLimits;
+  readonly #random: () => number;
+
+  /** `limits` bound each model's queue; `random` makes up the inputs of probes. */
   constructor(
-    readonly device: Device,
-    readonly scheduler: Scheduler,
-    readonly lanes: Lanes,
-    readonly limits: QueueLimits,
-    readonly random: () => number,
-  ) {}
+    device: Device,
+    scheduler: Scheduler,
+    lanes: Lanes,
+    limits: QueueLimits,
+    random: () => number,
+  ) {
+    this.#device = device;
+    this.#scheduler = scheduler;
+    this.#lanes = lanes;
+    this.#limits = limits;
+    this.#random = random;
+  }
 
   /**
    * Compiles a model and makes it resident. It takes no requests before {@linkcode admit}.
@@ -28,12 +41,12 @@ export class Residency {
    * @throws {SluiceError} `invalid_argument` for a bad file, `out_of_memory`.
    */
   async load(model: Model): Promise<LoadedModel> {
-    const { ledger } = this.lanes;
+    const { ledger } = this.#lanes;
     const label = `${model.name}/${model.version}`;
     const holder = `model '${label}'${
       this.#isLoaded(label) ? " (beside the one it replaces)" : ""
     }`;
-    if (!ledger.fits(model.fileBytes)) this.lanes.shrinkTo(0);
+    if (!ledger.fits(model.fileBytes)) this.#lanes.shrinkTo(0);
     if (!ledger.fits(model.fileBytes)) {
       throw new SluiceError(
         "out_of_memory",
@@ -41,10 +54,10 @@ export class Residency {
           `${ledger.capacityBytes} bytes are free; unload a model or raise --memory`,
       );
     }
-    const staged = await this.device.stage(model);
+    const staged = await this.#device.stage(model);
     const measured = this.#logged(label, staged);
     try {
-      if (!ledger.fits(staged.persistentBytes)) this.lanes.shrinkTo(0);
+      if (!ledger.fits(staged.persistentBytes)) this.#lanes.shrinkTo(0);
       ledger.takePersistent(measured, holder, staged.persistentBytes);
       const executable = await staged.upload();
       const probed = model.batching.probe ? await this.#probe(model, executable) : model;
@@ -52,20 +65,20 @@ export class Residency {
         probed,
         measured,
         executable,
-        this.limits,
-        this.scheduler.nowMicros,
+        this.#limits,
+        this.#scheduler.nowMicros,
       );
     } catch (error) {
       ledger.releasePersistent(measured);
       await staged[Symbol.asyncDispose]();
-      await this.device.trim();
+      await this.#device.trim();
       throw error;
     }
   }
 
   /** Notes what the device says of signatures, so that a replay need not ask it. */
   #logged(label: string, staged: StagedModel): StagedModel {
-    const { log, clock } = this.scheduler;
+    const { log, clock } = this.#scheduler;
     if (log === undefined) return staged;
     return {
       persistentBytes: staged.persistentBytes,
@@ -80,14 +93,14 @@ export class Residency {
   }
 
   #isLoaded(label: string): boolean {
-    return this.scheduler.models.some((loaded) => loaded.label === label);
+    return this.#scheduler.models.some((loaded) => loaded.label === label);
   }
 
   /** Finds out whether joined requests get the answers that separate ones get. */
   async #probe(model: Model, executable: LoadedModel["executable"]): Promise<Model> {
-    const lane = this.device.openLane(0);
+    const lane = this.#device.openLane(0);
     try {
-      const found = await probeJoining(model, executable, lane, this.random);
+      const found = await probeJoining(model, executable, lane, this.#random);
       const { join, reason } = found;
       const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
       const maxRows = join ? model.batching.maxRows : 1;
@@ -102,7 +115,7 @@ export class Residency {
 
   /** From now on requests find it. */
   admit(loaded: LoadedModel): void {
-    this.scheduler.addModel(loaded);
+    this.#scheduler.addModel(loaded);
   }
 
   /** Waits until the last request is answered, then gives the memory back. */
@@ -114,7 +127,7 @@ export class Residency {
         };
       });
     }
-    this.scheduler.removeModel(loaded);
+    this.#scheduler.removeModel(loaded);
     await this.unload(loaded);
   }
 
@@ -122,9 +135,9 @@ export class Residency {
   async unload(loaded: LoadedModel): Promise<void> {
     await loaded.executable[Symbol.asyncDispose]();
     await loaded.staged[Symbol.asyncDispose]();
-    this.lanes.ledger.releasePersistent(loaded.staged);
-    const needed = Math.max(0, ...this.scheduler.models.map((other) => other.ephemeralBytes));
-    this.lanes.shrinkTo(needed);
-    await this.device.trim();
+    this.#lanes.ledger.releasePersistent(loaded.staged);
+    const needed = Math.max(0, ...this.#scheduler.models.map((other) => other.ephemeralBytes));
+    this.#lanes.shrinkTo(needed);
+    await this.#device.trim();
   }
 }

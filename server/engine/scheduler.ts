@@ -23,6 +23,8 @@ const TRUSTED_SAMPLES = 5;
 
 /** Runs queues on lanes as the policy says. */
 export class Scheduler {
+  readonly #lanes: Lanes;
+  #policy: Policy;
   readonly #queues: LoadedModel[] = [];
   readonly #byView = new Map<QueueView, LoadedModel>();
   readonly #idleLanes = new Set<EngineLane>();
@@ -41,38 +43,47 @@ export class Scheduler {
   /** Called when a model has nothing queued or running any more. */
   onIdle: ((loaded: LoadedModel) => void) | undefined;
 
+  /** A scheduler without queues. `policy` must be contained: what it decides is done unchecked. */
   constructor(
+    /** Where every time comes from. */
     readonly clock: Clock,
-    readonly lanes: Lanes,
-    public policy: Policy,
+    lanes: Lanes,
+    policy: Policy,
+    /** Told of all that comes in and of all that is decided. */
     readonly log?: DecisionLog,
-  ) {}
+  ) {
+    this.#lanes = lanes;
+    this.#policy = policy;
+  }
 
   /** The time of the decision being made, as policies and queues see it. */
   readonly nowMicros = (): number => this.#nowMicros;
 
+  /** Models whose queues are served, those on their way out included. Live. */
   get models(): readonly LoadedModel[] {
     return this.#queues;
   }
 
+  /** Serves a model's queue from now on. */
   addModel(loaded: LoadedModel): void {
     this.#queues.push(loaded);
     this.#byView.set(loaded.queue, loaded);
     this.log?.added(this.clock.nowMicros(), loaded);
-    this.policy.observe?.({ kind: "queue_added", queue: loaded.queue });
+    this.#policy.observe?.({ kind: "queue_added", queue: loaded.queue });
   }
 
+  /** Forgets a model that is idle. */
   removeModel(loaded: LoadedModel): void {
     this.#queues.splice(this.#queues.indexOf(loaded), 1);
     this.#byView.delete(loaded.queue);
     this.log?.removed(this.clock.nowMicros(), loaded);
-    this.policy.observe?.({ kind: "queue_removed", queue: loaded.queue });
+    this.#policy.observe?.({ kind: "queue_removed", queue: loaded.queue });
   }
 
   /** Hands all queues to another policy. What waits goes on waiting, in the new policy's order. */
   setPolicy(policy: Policy): void {
     const nowMicros = this.#nowMicros = this.clock.nowMicros();
-    this.policy = policy;
+    this.#policy = policy;
     for (const { queue } of this.#queues) {
       policy.observe?.({ kind: "queue_added", queue });
       for (const pending of [...queue.waiting()]) {
@@ -92,11 +103,11 @@ export class Scheduler {
     if (isHopeless(pending, pending.arrivedMicros)) {
       return this.#fail(pending, missedDeadline(pending, pending.arrivedMicros));
     }
-    pending.rank = this.policy.rank?.(pending) ?? 0;
+    pending.rank = this.#policy.rank?.(pending) ?? 0;
     queue.push(pending);
     this.#arrivals.push(pending);
     this.log?.arrived(pending);
-    this.policy.observe?.({ kind: "arrival", queue, nowMicros: pending.arrivedMicros });
+    this.#policy.observe?.({ kind: "arrival", queue, nowMicros: pending.arrivedMicros });
     if (pending.deadlineMicros < this.#deadlineTimerMicros) this.#watchDeadline(pending);
     this.wake();
   }
@@ -138,7 +149,7 @@ export class Scheduler {
    */
   decide(nowMicros: number, idleLanes: Set<EngineLane>): boolean {
     this.#nowMicros = nowMicros;
-    const lane = this.lanes.firstFree(idleLanes);
+    const lane = this.#lanes.firstFree(idleLanes);
     if (lane === undefined) return false;
     this.dropExpired(nowMicros);
     const ready = this.#readyQueues(lane);
@@ -146,8 +157,8 @@ export class Scheduler {
       idleLanes.add(lane);
       return true;
     }
-    const snapshot: Snapshot = { nowMicros, lane, lanes: this.lanes.all, ready };
-    const decision = this.policy.next(snapshot);
+    const snapshot: Snapshot = { nowMicros, lane, lanes: this.#lanes.all, ready };
+    const decision = this.#policy.next(snapshot);
     if ("run" in decision) this.#run(lane, decision, idleLanes);
     else this.#idle(lane, decision.idleUntilMicros, decision.because, idleLanes);
     return true;
@@ -176,7 +187,7 @@ export class Scheduler {
   #readyQueues(lane: EngineLane): readonly QueueView[] {
     const ready = this.#ready;
     ready.length = 0;
-    const reachBytes = this.lanes.reachBytes(lane);
+    const reachBytes = this.#lanes.reachBytes(lane);
     for (const { queue } of this.#queues) {
       if (queue.rows === 0) continue;
       const readyAt = queue.readyAtMicros;
@@ -203,7 +214,7 @@ export class Scheduler {
       return this.#drop(first, missedDeadline(first, this.#nowMicros));
     }
     let rows = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
-    const reachBytes = this.lanes.reachBytes(lane);
+    const reachBytes = this.#lanes.reachBytes(lane);
     while (rows > first.rows && group.signature(rows).ephemeralBytes > reachBytes) {
       rows = Math.max(first.rows, rows >> 1);
     }
@@ -219,12 +230,12 @@ export class Scheduler {
     );
     this.log?.started(iteration, idleLanes);
     const needed = group.signature(iteration.rows).ephemeralBytes;
-    this.lanes.grow(lane, needed);
+    this.#lanes.grow(lane, needed);
     loaded.ephemeralBytes = Math.max(loaded.ephemeralBytes, needed);
     queue.lastServedMicros = this.#nowMicros;
     loaded.runningRequests += batch.length;
     for (const pending of batch) stopListening(pending);
-    this.lanes.started(lane, iteration, this.#nowMicros);
+    this.#lanes.started(lane, iteration, this.#nowMicros);
     loaded.executable.start(
       lane.lane,
       iteration.step,
@@ -238,7 +249,7 @@ export class Scheduler {
     const { loaded, batch, rows } = iteration;
     const { queue, statistics: counters } = loaded;
     const error = failureOf(result) ?? unsplittable(batch, rows, result.outputs);
-    const busyLanes = this.lanes.finished(iteration.lane, iteration, nowMicros);
+    const busyLanes = this.#lanes.finished(iteration.lane, iteration, nowMicros);
     this.log?.finished(nowMicros, iteration, result.deviceMicros, error);
     const charged = result.deviceMicros / busyLanes;
     queue.servedMicros += charged;
@@ -246,7 +257,7 @@ export class Scheduler {
     counters.executionCount++;
     statistics.record(counters.computeMicros, result.deviceMicros);
     if (error === undefined) batch[0].group.cost.observe(rows, result.deviceMicros);
-    this.policy.observe?.({ kind: "charge", queue, nowMicros, rows, micros: charged });
+    this.#policy.observe?.({ kind: "charge", queue, nowMicros, rows, micros: charged });
     loaded.runningRequests -= batch.length;
     if (error !== undefined) this.#spare(iteration, error);
     // The device first: what comes next runs while these answers are written.
@@ -314,7 +325,7 @@ export class Scheduler {
     const { loaded } = pending;
     const { queue } = loaded;
     queue.remove(pending);
-    this.policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
+    this.#policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
     this.#fail(pending, error);
     if (loaded.idle) this.onIdle?.(loaded);
   }

@@ -3,8 +3,14 @@
  *
  * @module
  */
-import { build, type Histogram } from "hdr-histogram-js";
-import type { Duration, FailureReason, ModelStatistics } from "./api.ts";
+import { build } from "hdr-histogram-js";
+import type {
+  BatchStatistics,
+  Duration,
+  FailureReason,
+  Histogram,
+  ModelStatistics,
+} from "./api.ts";
 import type { ErrorCode } from "../../models/errors.ts";
 
 /** Two significant digits up to an hour: about 1 % error in a few kilobytes. */
@@ -68,8 +74,8 @@ const FAILURE_REASONS: Partial<Record<ErrorCode, FailureReason>> = {
   device_failed: "BACKEND",
 };
 
-/** The counters of one batch size. */
-export function batchStatistics(statistics: ModelStatistics, rows: number) {
+/** The counters of one batch size, made at its first use. */
+export function batchStatistics(statistics: ModelStatistics, rows: number): BatchStatistics {
   let batch = statistics.batches.get(rows);
   if (batch === undefined) {
     batch = { computeInput: duration(), computeInfer: duration(), computeOutput: duration() };

@@ -17,14 +17,17 @@ const UNKNOWN_MICROS = 60_000_000;
 
 /** Looks at what runs, twice a second while anything does. */
 export class Watchdog {
+  readonly #clock: Clock;
+  readonly #lanes: Lanes;
+  readonly #report: (message: string) => void;
   #timer: Timer | undefined;
   #overdue: Iteration | undefined;
 
-  constructor(
-    readonly clock: Clock,
-    readonly lanes: Lanes,
-    readonly report: (message: string) => void,
-  ) {
+  /** Watches until closed; `report` hears of each overdue iteration once. */
+  constructor(clock: Clock, lanes: Lanes, report: (message: string) => void) {
+    this.#clock = clock;
+    this.#lanes = lanes;
+    this.#report = report;
     this.#plan();
   }
 
@@ -36,29 +39,30 @@ export class Watchdog {
   }
 
   #plan(): void {
-    this.#timer = this.clock.at(this.clock.nowMicros() + CHECK_MICROS, () => this.#check());
+    this.#timer = this.#clock.at(this.#clock.nowMicros() + CHECK_MICROS, () => this.#check());
   }
 
   #check(): void {
-    const nowMicros = this.clock.nowMicros();
-    for (const lane of this.lanes.all) {
+    const nowMicros = this.#clock.nowMicros();
+    for (const lane of this.#lanes.all) {
       const iteration = lane.running[0];
       if (iteration === undefined || iteration.overdue) continue;
       if (nowMicros - iteration.startedMicros <= limitMicros(iteration)) continue;
       iteration.overdue = true;
       this.#overdue = iteration;
-      this.report(this.#describe(iteration));
+      this.#report(this.#describe(iteration));
     }
     this.#plan();
   }
 
   #describe(iteration: Iteration): string {
-    const seconds = (this.clock.nowMicros() - iteration.startedMicros) / 1e6;
+    const seconds = (this.#clock.nowMicros() - iteration.startedMicros) / 1e6;
     return `An iteration of model '${iteration.loaded.label}' (${iteration.rows} rows) has been ` +
       `running on lane ${iteration.lane.id} for ${seconds.toFixed(1)} s; ` +
       `${(limitMicros(iteration) / 1e6).toFixed(1)} s is ${TIMES_P99} times its p99`;
   }
 
+  /** Stops looking. */
   close(): void {
     this.#timer?.cancel();
   }
