@@ -6,14 +6,19 @@
 import type { Device, StagedModel } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
-import { probeJoining } from "../../models/probe.ts";
+import { probeJoining, type ProbeResult } from "../../models/probe.ts";
 import type { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import type { QueueLimits } from "./queue.ts";
 import type { Scheduler } from "./scheduler.ts";
 
+/** Probes whose result is kept, those of unloaded models too. */
+const KEPT_PROBES = 1024;
+
 /** Loads and unloads model versions. */
 export class Residency {
+  /** Probes that allowed joining, by fingerprint: other samples may change a refusal, not these. */
+  readonly #probed = new Map<string, ProbeResult>();
   readonly #device: Device;
   readonly #scheduler: Scheduler;
   readonly #lanes: Lanes;
@@ -98,18 +103,29 @@ export class Residency {
 
   /** Finds out whether joined requests get the answers that separate ones get. */
   async #probe(model: Model, executable: LoadedModel["executable"]): Promise<Model> {
-    const lane = this.#device.openLane(0);
-    try {
-      const found = await probeJoining(model, executable, lane, this.#random);
-      const { join, reason } = found;
-      const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
-      const maxRows = join ? model.batching.maxRows : 1;
-      return {
-        ...model,
-        batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },
-      };
-    } finally {
-      lane[Symbol.dispose]();
+    const found = this.#probed.get(model.fingerprint) ?? await this.#runProbe(model, executable);
+    const { join, reason } = found;
+    const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
+    const maxRows = join ? model.batching.maxRows : 1;
+    return {
+      ...model,
+      batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },
+    };
+  }
+
+  async #runProbe(model: Model, executable: LoadedModel["executable"]): Promise<ProbeResult> {
+    using lane = this.#device.openLane(0);
+    const found = await probeJoining(model, executable, lane, this.#random);
+    if (found.join) this.#keep(model.fingerprint, found);
+    return found;
+  }
+
+  /** Keeps a probe's result; the oldest make room. */
+  #keep(fingerprint: string, found: ProbeResult): void {
+    this.#probed.set(fingerprint, found);
+    for (const oldest of this.#probed.keys()) {
+      if (this.#probed.size <= KEPT_PROBES) break;
+      this.#probed.delete(oldest);
     }
   }
 

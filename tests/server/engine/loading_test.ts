@@ -45,6 +45,47 @@ Deno.test("load() of what is loaded and unchanged does nothing", async () => {
   assert.equal(sluice.engine.find("m"), before);
 });
 
+Deno.test("load() probes a model once and again only when its content has changed", async () => {
+  let iterations = 0;
+  const iteration = () => {
+    iterations++;
+    return undefined;
+  };
+  const { batching, signature: { inputs, outputs } } = testModel("m");
+  const rows = { dimNames: ["rows", undefined] };
+  const unknown = {
+    batching: { ...batching, join: false, probe: true },
+    signature: {
+      inputs: [{ ...inputs[0], ...rows }],
+      outputs: [{ ...outputs[0], ...rows }],
+      notServed: [],
+    },
+  };
+  await using sluice = await openVirtualEngine([testModel("m", unknown)], {
+    faults: { iteration },
+  }, { loadAll: false });
+  const { engine, clock, repository } = sluice;
+  const load = async () => {
+    let loading = true;
+    const loaded = engine.load("m").finally(() => loading = false);
+    while (loading) {
+      await settle();
+      clock.advanceTo(clock.nowMicros() + 1e6);
+    }
+    await loaded;
+    assert.equal(engine.find("m").model.batching.join, true);
+  };
+  await load();
+  const probe = iterations;
+  assert.ok(probe > 0);
+  await engine.unload("m");
+  await load();
+  assert.equal(iterations, probe);
+  repository.models.set("m", [testModel("m", { ...unknown, fingerprint: "changed" })]);
+  await load();
+  assert.equal(iterations, 2 * probe);
+});
+
 Deno.test("load() that fails leaves the old version serving", async () => {
   let broken = false;
   await using sluice = await openVirtualEngine([testModel("m")], {
