@@ -42,7 +42,7 @@ type Request = readonly Tensor[];
  */
 export async function probeJoining(
   model: Model,
-  executable: Executable,
+  executable: Pick<Executable, "start">,
   lane: Lane,
   random: Random,
 ): Promise<ProbeResult> {
@@ -161,7 +161,11 @@ function concatenated(a: Tensor, b: Tensor): Tensor {
   return { ...a, shape: [a.shape[0] + b.shape[0], ...a.shape.slice(1)], data };
 }
 
-function run(executable: Executable, lane: Lane, request: Request): Promise<Request> {
+function run(
+  executable: Pick<Executable, "start">,
+  lane: Lane,
+  request: Request,
+): Promise<Request> {
   const key = request.map(({ shape }) => shape.join("x")).join(";");
   const step = {
     signature: { key, inputs: request },

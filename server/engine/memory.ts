@@ -60,7 +60,8 @@ export class MemoryLedger {
   setLane(id: number, bytes: number): void {
     const more = bytes - (this.#lanes.get(id) ?? 0);
     if (more > 0 && !this.fits(more)) throw this.#refusal(`Lane ${id}`, more);
-    this.#lanes.set(id, bytes);
+    if (bytes > 0) this.#lanes.set(id, bytes);
+    else this.#lanes.delete(id);
     this.#laneSum += more;
   }
 

@@ -6,24 +6,19 @@
 import type { Device, StagedModel } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
-import { probeJoining, type ProbeResult } from "../../models/probe.ts";
 import type { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
+import { Probes } from "./probes.ts";
 import type { QueueLimits } from "./queue.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** Probes whose result is kept, those of unloaded models too. */
-const KEPT_PROBES = 1024;
-
 /** Loads and unloads model versions. */
 export class Residency {
-  /** Probes that allowed joining, by fingerprint: other samples may change a refusal, not these. */
-  readonly #probed = new Map<string, ProbeResult>();
   readonly #device: Device;
   readonly #scheduler: Scheduler;
   readonly #lanes: Lanes;
   readonly #limits: QueueLimits;
-  readonly #random: () => number;
+  readonly #probes: Probes;
 
   /** `limits` bound each model's queue; `random` makes up the inputs of probes. */
   constructor(
@@ -37,7 +32,7 @@ export class Residency {
     this.#scheduler = scheduler;
     this.#lanes = lanes;
     this.#limits = limits;
-    this.#random = random;
+    this.#probes = new Probes(device, lanes.ledger, random);
   }
 
   /**
@@ -65,9 +60,9 @@ export class Residency {
       if (!ledger.fits(staged.persistentBytes)) this.#lanes.shrinkTo(0);
       ledger.takePersistent(measured, holder, staged.persistentBytes);
       const executable = await staged.upload();
-      const probed = model.batching.probe ? await this.#probe(model, executable) : model;
+      const settled = await this.#probes.settle(model, staged, executable);
       return new LoadedModel(
-        probed,
+        settled,
         measured,
         executable,
         this.#limits,
@@ -99,34 +94,6 @@ export class Residency {
 
   #isLoaded(label: string): boolean {
     return this.#scheduler.models.some((loaded) => loaded.label === label);
-  }
-
-  /** Finds out whether joined requests get the answers that separate ones get. */
-  async #probe(model: Model, executable: LoadedModel["executable"]): Promise<Model> {
-    const found = this.#probed.get(model.fingerprint) ?? await this.#runProbe(model, executable);
-    const { join, reason } = found;
-    const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
-    const maxRows = join ? model.batching.maxRows : 1;
-    return {
-      ...model,
-      batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },
-    };
-  }
-
-  async #runProbe(model: Model, executable: LoadedModel["executable"]): Promise<ProbeResult> {
-    using lane = this.#device.openLane(0);
-    const found = await probeJoining(model, executable, lane, this.#random);
-    if (found.join) this.#keep(model.fingerprint, found);
-    return found;
-  }
-
-  /** Keeps a probe's result; the oldest make room. */
-  #keep(fingerprint: string, found: ProbeResult): void {
-    this.#probed.set(fingerprint, found);
-    for (const oldest of this.#probed.keys()) {
-      if (this.#probed.size <= KEPT_PROBES) break;
-      this.#probed.delete(oldest);
-    }
   }
 
   /** From now on requests find it. */

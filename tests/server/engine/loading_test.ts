@@ -73,7 +73,8 @@ Deno.test("load() probes a model once and again only when its content has change
       clock.advanceTo(clock.nowMicros() + 1e6);
     }
     await loaded;
-    assert.equal(engine.find("m").model.batching.join, true);
+    const { join, reason } = engine.find("m").model.batching;
+    assert.ok(join, reason);
   };
   await load();
   const probe = iterations;

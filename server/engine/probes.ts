@@ -1,0 +1,75 @@
+/**
+ * Whether requests of a model may be joined, where nothing declares it: found out on the device at
+ * the first load, and known from then on.
+ *
+ * @module
+ */
+import type { Device, Executable, Lane, StagedModel, Step } from "../../models/device.ts";
+import type { Model } from "../../models/model.ts";
+import { probeJoining, type ProbeResult } from "../../models/probe.ts";
+import type { MemoryLedger } from "./memory.ts";
+
+/** Probes whose result is kept, those of unloaded models too. */
+const KEPT = 1024;
+
+/** Probes models, each content once. */
+export class Probes {
+  readonly #device: Device;
+  readonly #ledger: MemoryLedger;
+  readonly #random: () => number;
+  /** Those that allowed joining, by fingerprint: other samples may change a refusal, not these. */
+  readonly #allowed = new Map<string, ProbeResult>();
+
+  /** `ledger` accounts for the working memory of probes; `random` makes up their inputs. */
+  constructor(device: Device, ledger: MemoryLedger, random: () => number) {
+    this.#device = device;
+    this.#ledger = ledger;
+    this.#random = random;
+  }
+
+  /** The model with its batching settled: unchanged where there is nothing to find out. */
+  async settle(model: Model, staged: StagedModel, executable: Executable): Promise<Model> {
+    if (!model.batching.probe) return model;
+    const found = this.#allowed.get(model.fingerprint) ??
+      await this.#run(model, staged, executable);
+    const { join, reason } = found;
+    const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
+    const maxRows = join ? model.batching.maxRows : 1;
+    return {
+      ...model,
+      batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },
+    };
+  }
+
+  async #run(model: Model, staged: StagedModel, executable: Executable): Promise<ProbeResult> {
+    using lane = this.#device.openLane(0);
+    try {
+      const fitting = this.#fitting(staged, executable);
+      const found = await probeJoining(model, fitting, lane, this.#random);
+      if (found.join) this.#keep(model.fingerprint, found);
+      return found;
+    } finally {
+      this.#ledger.setLane(lane.id, 0);
+    }
+  }
+
+  /** Gives the lane the working memory of each run before it starts. */
+  #fitting(staged: StagedModel, executable: Executable): Pick<Executable, "start"> {
+    return {
+      start: (lane: Lane, step: Step, expectedMicros, done) => {
+        const bytes = staged.ephemeralBytes(step.signature);
+        this.#ledger.setLane(lane.id, bytes);
+        lane.resize(bytes);
+        executable.start(lane, step, expectedMicros, done);
+      },
+    };
+  }
+
+  #keep(fingerprint: string, found: ProbeResult): void {
+    this.#allowed.set(fingerprint, found);
+    for (const oldest of this.#allowed.keys()) {
+      if (this.#allowed.size <= KEPT) break;
+      this.#allowed.delete(oldest);
+    }
+  }
+}
