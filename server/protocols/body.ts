@@ -7,28 +7,28 @@
 import { SluiceError } from "../../models/errors.ts";
 
 /**
- * The whole body.
+ * The whole body. What rejects with anything but a SluiceError is for {@linkcode brokenBody}: this
+ * adds no promise of its own to the hot path.
  *
- * @throws {SluiceError} `too_large` beyond `maxBytes`; `invalid_argument` when it ends early or its
- *   chunks are malformed.
+ * @throws {SluiceError} `too_large` beyond `maxBytes`.
  */
-export async function readBody(
-  request: Request,
-  maxBytes: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+export function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
-  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(declared, maxBytes);
-  try {
-    return declared === null ? await readUndeclared(request, maxBytes) : await request.bytes();
-  } catch (fault) {
-    if (fault instanceof SluiceError) throw fault;
-    const expected = declared === null ? "well-formed chunks" : `${declared} bytes`;
-    throw new SluiceError(
-      "invalid_argument",
-      `The request body ended before it was complete, expected ${expected}`,
-      { cause: fault },
-    );
-  }
+  if (declared === null) return readUndeclared(request, maxBytes);
+  if (Number(declared) > maxBytes) throw tooLarge(declared, maxBytes);
+  return request.bytes();
+}
+
+/** Why a body could not be read: it ended early, or its chunks are malformed. */
+export function brokenBody(request: Request, fault: unknown): SluiceError {
+  if (fault instanceof SluiceError) return fault;
+  const declared = request.headers.get("content-length");
+  const expected = declared === null ? "well-formed chunks" : `${declared} bytes`;
+  return new SluiceError(
+    "invalid_argument",
+    `The request body ended before it was complete, expected ${expected}`,
+    { cause: fault },
+  );
 }
 
 async function readUndeclared(

@@ -4,7 +4,7 @@
  * @module
  */
 import { SluiceError } from "../../models/errors.ts";
-import { readBody } from "./body.ts";
+import { brokenBody, readBody } from "./body.ts";
 import { decompress } from "./compression.ts";
 import { describe } from "./describe.ts";
 
@@ -32,7 +32,12 @@ export async function readPlainBody(
   request: Request,
   maxBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const body = await readBody(request, maxBytes);
+  let body: Uint8Array<ArrayBuffer>;
+  try {
+    body = await readBody(request, maxBytes);
+  } catch (fault) {
+    throw brokenBody(request, fault);
+  }
   const coding = request.headers.get("content-encoding");
   return coding === null ? body : await decompress(coding, body, maxBytes);
 }

@@ -1,116 +1,21 @@
-/**
- * `/metrics` in Prometheus' text format. Everything is read from the engine at the scrape; nothing is
- * counted here.
- *
- * @module
- */
-import { type Histogram as HdrHistogram, JsHistogram } from "hdr-histogram-js";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/api.ts";
-import { COUNTERS, GAUGES, labelsOf, LATENCIES, type LatencySource } from "./metric_sources.ts";
 import type { Route } from "./router.ts";
 
-/** `GET /metrics`. */
+/**
+ * `GET /metrics`, in Prometheus' text format. The library that writes it takes 8 MB: it is loaded
+ * with the first scrape.
+ */
 export function metricsRoute(engine: Engine): Route {
-  const registry = new Registry();
-  const registers = [registry];
-  for (const { name, help, labelNames, samples } of COUNTERS) {
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [labels, value] of samples(engine)) this.inc(labels, value);
-      },
-    });
-  }
-  for (const { name, help, labelNames, samples } of GAUGES) {
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [labels, value] of samples(engine)) this.set(labels, value);
-      },
-    });
-  }
-  for (const source of LATENCIES) {
-    registry.registerMetric(new LatencyHistogram(source, engine));
-  }
+  const open = async () => (await import("./exposition.ts")).openRegistry(engine);
+  let opening: ReturnType<typeof open> | undefined;
   return {
     methods: ["GET"],
     path: "/metrics",
     async handle() {
+      const registry = await (opening ??= open());
       return new Response(await registry.metrics(), {
         headers: { "content-type": registry.contentType },
       });
     },
   };
-}
-
-/** Upper bounds of the buckets, seconds: 100 us to 10 s. */
-const BOUNDS: readonly number[] = [
-  0.0001,
-  0.00025,
-  0.0005,
-  0.001,
-  0.0025,
-  0.005,
-  0.01,
-  0.025,
-  0.05,
-  0.1,
-  0.25,
-  0.5,
-  1,
-  2.5,
-  5,
-  10,
-];
-
-/** A histogram that is read when it is asked for, instead of being told every value. */
-class LatencyHistogram extends Histogram {
-  readonly #source: LatencySource;
-  readonly #engine: Engine;
-
-  constructor(source: LatencySource, engine: Engine) {
-    super({ name: source.name, help: source.help, buckets: [...BOUNDS], registers: [] });
-    this.#source = source;
-    this.#engine = engine;
-  }
-
-  /** What prom-client's registry asks a histogram for. */
-  getForPromString() {
-    const { name, help, read } = this.#source;
-    const values = this.#engine.served().flatMap((served) => {
-      const labels = labelsOf(served);
-      const { histogram, sumSeconds } = read(served.statistics);
-      return [
-        ...buckets(histogram).map(([le, value]) => ({
-          metricName: `${name}_bucket`,
-          labels: { ...labels, le },
-          value,
-        })),
-        { metricName: `${name}_sum`, labels, value: sumSeconds },
-        { metricName: `${name}_count`, labels, value: histogram.totalCount },
-      ];
-    });
-    return Promise.resolve({ name, help, type: "histogram", values });
-  }
-}
-
-/** Numbers of values up to each bound, within the precision of the HDR histogram. */
-function buckets(histogram: HdrHistogram): (readonly [le: number | string, count: number])[] {
-  if (!(histogram instanceof JsHistogram)) throw new TypeError("Not a histogram with counts");
-  let index = 0, count = 0;
-  const counts = BOUNDS.map((bound) => {
-    const last = Math.min(histogram.countsArrayIndex(bound * 1e6), histogram.countsArrayLength - 1);
-    for (; index <= last; index++) count += histogram.getCountAtIndex(index);
-    return [bound, count] as const;
-  });
-  return [...counts, ["+Inf", histogram.totalCount]];
 }

@@ -64,10 +64,10 @@ export class CodecPool implements AsyncDisposable {
   /** `encodeResponse` elsewhere. Copies the outputs before it returns. */
   async encode(head: string, outputs: readonly EncodedOutput[]): Promise<ResponseBody> {
     const transfer: ArrayBuffer[] = [];
-    const copies = outputs.map(({ tensor, binary }) => {
+    const copies = outputs.map(({ quotedName, tensor, binary }) => {
       const data = tensor.data.slice();
       transfer.push(data.buffer);
-      return { tensor: { ...tensor, data }, binary };
+      return { quotedName, tensor: { ...tensor, data }, binary };
     });
     const answer = await this.#ask({ kind: "encode", head, outputs: copies }, transfer);
     if (answer.kind === "encoded") return answer.response;

@@ -10,6 +10,7 @@ import { parseFields } from "../json_body.ts";
 import { decodeLoadRequest } from "./repository_requests.ts";
 import { decodeRequest } from "./request.ts";
 import { encodeResponse } from "./response.ts";
+import { leaveSlab } from "./slab.ts";
 
 parentPort?.on("message", (job: CodecJob) => {
   const transfer = new Set<ArrayBuffer>();
@@ -20,6 +21,7 @@ function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
   try {
     if (job.kind === "decode") {
       const request = decodeRequest(job.body, job.jsonBytes);
+      leaveSlab();
       for (const { data } of request.inputs) transfer.add(data.buffer);
       return { kind: "decoded", request };
     }
@@ -29,6 +31,7 @@ function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
       return { kind: "override", override };
     }
     const response = encodeResponse(job.head, job.outputs);
+    leaveSlab();
     const body = typeof response.body === "string"
       ? new TextEncoder().encode(response.body)
       : response.body;

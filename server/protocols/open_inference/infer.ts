@@ -7,8 +7,8 @@
 import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
-import { acceptedCoding, compress, type ContentCoding } from "../compression.ts";
-import { readPlainBody } from "../json_body.ts";
+import { acceptedCoding, compress, type ContentCoding, decompress } from "../compression.ts";
+import { brokenBody, readBody } from "../body.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classify } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
@@ -48,11 +48,18 @@ export async function infer(
   target: Target,
   options: InferOptions,
 ): Promise<Response> {
+  let body: Uint8Array<ArrayBuffer>;
   try {
     // Asked before the body is read, so that an unknown model costs nothing; and again after it,
     // because a model may have been reloaded while a slow body came in.
     options.engine.find(target.name, target.version);
-    const body = await readPlainBody(request, options.maxBodyBytes);
+    body = await readBody(request, options.maxBodyBytes);
+  } catch (fault) {
+    return options.errorResponse(brokenBody(request, fault));
+  }
+  try {
+    const coding = request.headers.get("content-encoding");
+    if (coding !== null) body = await decompress(coding, body, options.maxBodyBytes);
     const declared = request.headers.get("inference-header-content-length");
     const jsonBytes = declared === null ? body.byteLength : jsonLength(declared, body.byteLength);
 
@@ -162,16 +169,19 @@ function pick(
   choice: OutputChoice,
   outputs: readonly Tensor[],
 ): EncodedOutput[] {
+  const { names } = textsOf(served);
   const chosen: EncodedOutput[] = [];
   for (let i = 0; i < outputs.length; i++) {
     const tensor = outputs[i];
+    const quotedName = names[i];
     if (typeof choice === "boolean") {
-      chosen.push({ tensor, binary: choice });
+      chosen.push({ quotedName, tensor, binary: choice });
       continue;
     }
     const wanted = choice[i];
     if (wanted === undefined) continue;
     chosen.push({
+      quotedName,
       tensor: wanted.classes > 0 ? classify(served.model, i, tensor, wanted.classes) : tensor,
       binary: wanted.binary,
     });
@@ -185,32 +195,44 @@ function isLarge(outputs: readonly EncodedOutput[]): boolean {
   return elements >= JSON_OFF_LOOP_ELEMENTS;
 }
 
-/** Heads of responses without an id. */
-const heads = new WeakMap<ServedModel, string>();
+/** What is the same in all responses of a model version. */
+interface ResponseTexts {
+  /** What stands before the outputs where there is no id. */
+  readonly head: string;
+  /** The outputs' names as JSON. */
+  readonly names: readonly string[];
+}
+
+const texts = new WeakMap<ServedModel, ResponseTexts>();
+
+function textsOf(served: ServedModel): ResponseTexts {
+  let known = texts.get(served);
+  if (known === undefined) {
+    const { name, version, signature } = served.model;
+    known = {
+      head: `{"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`,
+      names: signature.outputs.map((output) => JSON.stringify(output.name)),
+    };
+    texts.set(served, known);
+  }
+  return known;
+}
 
 function responseHead(served: ServedModel, id: string): string {
-  let head = heads.get(served);
-  if (head === undefined) {
-    const { name, version } = served.model;
-    head = `{"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`;
-    heads.set(served, head);
-  }
+  const { head } = textsOf(served);
   return id === "" ? head : `{"id":${JSON.stringify(id)},` + head.slice(1);
 }
 
+const JSON_ALONE: ResponseInit = { headers: { "content-type": "application/json" } };
+const WITH_BINARY: ResponseInit = { headers: { "content-type": "application/octet-stream" } };
+
+/** Appending to a constant beginning is the cheapest way that Deno has for headers that change. */
 function inferenceResponse({ body, jsonBytes }: ResponseBody, serverTiming: string): Response {
-  return new Response(
-    body,
-    jsonBytes === 0
-      ? { headers: { "content-type": "application/json", "server-timing": serverTiming } }
-      : {
-        headers: {
-          "content-type": "application/octet-stream",
-          "inference-header-content-length": String(jsonBytes),
-          "server-timing": serverTiming,
-        },
-      },
-  );
+  const response = new Response(body, jsonBytes === 0 ? JSON_ALONE : WITH_BINARY);
+  const { headers } = response;
+  if (jsonBytes > 0) headers.append("inference-header-content-length", String(jsonBytes));
+  headers.append("server-timing", serverTiming);
+  return response;
 }
 
 const encoder = new TextEncoder();
@@ -229,13 +251,13 @@ async function compressedResponse(
   return response;
 }
 
-/** `Server-Timing` of an answer; durations in milliseconds. */
+/** `Server-Timing` of an answer; durations in milliseconds. Short, as Deno checks every character. */
 export function formatTiming(timing: Timing): string {
   return "queue;dur=" + Math.round(timing.queueMicros) / 1000 +
-    ", compute;dur=" + Math.round(timing.computeMicros) / 1000 +
-    ', batch;desc="' + timing.batchRows +
-    '", lane;desc="' + timing.lane +
-    '", policy;desc="' + quotable(timing.because) + '"';
+    ",compute;dur=" + Math.round(timing.computeMicros) / 1000 +
+    ",batch;desc=" + timing.batchRows +
+    ",lane;desc=" + timing.lane +
+    ',policy;desc="' + quotable(timing.because) + '"';
 }
 
 /** A reason as it can stand in a quoted string of a header: printable ASCII without `"` and `\`. */

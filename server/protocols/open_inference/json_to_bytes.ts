@@ -7,6 +7,7 @@
 import { type Datatype, elementCount, type TensorShape } from "../../../models/tensor.ts";
 import { describe } from "../describe.ts";
 import { invalid } from "./fields.ts";
+import { allocate } from "./slab.ts";
 import { frameElements } from "./bytes_elements.ts";
 
 /** Deepest nesting of `data`; no tensor has so many dimensions. */
@@ -93,15 +94,17 @@ function flatten(name: string, data: readonly unknown[]): unknown[] {
   return flat;
 }
 
-function bytesOf(values: ArrayBufferView<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(values.buffer);
-}
+/** A typed array's constructor. */
+type View<T> = new (buffer: ArrayBuffer, byteOffset: number, length: number) => T;
 
 function fillFloats(
-  into: Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>,
+  Floats: View<Float32Array | Float64Array>,
+  size: number,
   values: readonly unknown[],
   exact: boolean,
 ): Uint8Array<ArrayBuffer> | BadElement {
+  const bytes = allocate(values.length * size);
+  const into = new Floats(bytes.buffer, bytes.byteOffset, values.length);
   for (let i = 0; i < into.length; i++) {
     const value = values[i];
     if (typeof value === "number") {
@@ -112,18 +115,18 @@ function fillFloats(
     } else if (typeof value === "bigint") into[i] = Number(value);
     else return new BadElement(i, value, "a number");
   }
-  return bytesOf(into);
+  return bytes;
 }
 
 function integers(
-  create: (
-    length: number,
-  ) => Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array,
+  Integers: View<Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array>,
+  size: number,
   min: number,
   max: number,
 ): Writer {
   return (values) => {
-    const into = create(values.length);
+    const bytes = allocate(values.length * size);
+    const into = new Integers(bytes.buffer, bytes.byteOffset, values.length);
     for (let i = 0; i < into.length; i++) {
       const value = values[i];
       if (typeof value !== "number" || !(value >= min && value <= max) || value % 1 !== 0) {
@@ -131,30 +134,31 @@ function integers(
       }
       into[i] = value;
     }
-    return new Uint8Array(into.buffer as ArrayBuffer);
+    return bytes;
   };
 }
 
 function longIntegers(
-  create: (length: number) => BigInt64Array<ArrayBuffer> | BigUint64Array<ArrayBuffer>,
+  Integers: View<BigInt64Array | BigUint64Array>,
   min: bigint,
   max: bigint,
 ): Writer {
   return (values) => {
-    const into = create(values.length);
+    const bytes = allocate(values.length * 8);
+    const into = new Integers(bytes.buffer, bytes.byteOffset, values.length);
     for (let i = 0; i < into.length; i++) {
       const value = values[i];
       const integer = typeof value === "bigint"
         ? value
-        : Number.isSafeInteger(value)
-        ? BigInt(value as number)
+        : typeof value === "number" && Number.isSafeInteger(value)
+        ? BigInt(value)
         : undefined;
       if (integer === undefined || integer < min || integer > max) {
         return new BadElement(i, value, `an integer from ${min} to ${max}, written in digits`);
       }
       into[i] = integer;
     }
-    return bytesOf(into);
+    return bytes;
   };
 }
 
@@ -163,7 +167,7 @@ const encoder = new TextEncoder();
 /** FP16 and BF16 are missing: the protocol gives them no JSON form. */
 const WRITERS: { readonly [datatype in Datatype]?: Writer } = {
   BOOL: (values) => {
-    const into = new Uint8Array(values.length);
+    const into = allocate(values.length);
     for (let i = 0; i < into.length; i++) {
       const value = values[i];
       if (typeof value !== "boolean") return new BadElement(i, value, "true or false");
@@ -171,16 +175,16 @@ const WRITERS: { readonly [datatype in Datatype]?: Writer } = {
     }
     return into;
   },
-  UINT8: integers((n) => new Uint8Array(n), 0, 0xff),
-  UINT16: integers((n) => new Uint16Array(n), 0, 0xffff),
-  UINT32: integers((n) => new Uint32Array(n), 0, 0xffffffff),
-  UINT64: longIntegers((n) => new BigUint64Array(n), 0n, 2n ** 64n - 1n),
-  INT8: integers((n) => new Int8Array(n), -0x80, 0x7f),
-  INT16: integers((n) => new Int16Array(n), -0x8000, 0x7fff),
-  INT32: integers((n) => new Int32Array(n), -0x80000000, 0x7fffffff),
-  INT64: longIntegers((n) => new BigInt64Array(n), -(2n ** 63n), 2n ** 63n - 1n),
-  FP32: (values, exact) => fillFloats(new Float32Array(values.length), values, exact),
-  FP64: (values, exact) => fillFloats(new Float64Array(values.length), values, exact),
+  UINT8: integers(Uint8Array, 1, 0, 0xff),
+  UINT16: integers(Uint16Array, 2, 0, 0xffff),
+  UINT32: integers(Uint32Array, 4, 0, 0xffffffff),
+  UINT64: longIntegers(BigUint64Array, 0n, 2n ** 64n - 1n),
+  INT8: integers(Int8Array, 1, -0x80, 0x7f),
+  INT16: integers(Int16Array, 2, -0x8000, 0x7fff),
+  INT32: integers(Int32Array, 4, -0x80000000, 0x7fffffff),
+  INT64: longIntegers(BigInt64Array, -(2n ** 63n), 2n ** 63n - 1n),
+  FP32: (values, exact) => fillFloats(Float32Array, 4, values, exact),
+  FP64: (values, exact) => fillFloats(Float64Array, 8, values, exact),
   BYTES: (values) => {
     const elements: Uint8Array<ArrayBuffer>[] = [];
     for (let i = 0; i < values.length; i++) {

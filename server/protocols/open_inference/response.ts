@@ -6,9 +6,12 @@
  */
 import type { Tensor } from "../../../models/tensor.ts";
 import { bytesToJson } from "./bytes_to_json.ts";
+import { allocate } from "./slab.ts";
 
 /** An output on its way out. */
 export interface EncodedOutput {
+  /** The tensor's name as JSON. */
+  readonly quotedName: string;
   /** Its name, datatype, shape and data. */
   readonly tensor: Tensor;
   /** Whether its data follow the JSON. */
@@ -35,9 +38,9 @@ export function encodeResponse(head: string, outputs: readonly EncodedOutput[]):
   let json = head;
   let blobBytes = 0;
   for (let i = 0; i < outputs.length; i++) {
-    const { tensor, binary } = outputs[i];
+    const { quotedName, tensor, binary } = outputs[i];
     if (i > 0) json += ",";
-    json += '{"name":' + JSON.stringify(tensor.name) + ',"datatype":"' + tensor.datatype +
+    json += '{"name":' + quotedName + ',"datatype":"' + tensor.datatype +
       '","shape":[' + tensor.shape.join(",");
     if (binary) {
       blobBytes += tensor.data.byteLength;
@@ -49,13 +52,20 @@ export function encodeResponse(head: string, outputs: readonly EncodedOutput[]):
   json += "]}";
   if (blobBytes === 0) return { body: json, jsonBytes: 0 };
 
-  const bound = new Uint8Array(json.length * 3 + blobBytes);
-  const jsonBytes = encoder.encodeInto(json, bound).written;
+  // As many bytes as characters, unless a name or a text is not ASCII.
+  let body = allocate(json.length + blobBytes);
+  let jsonBytes = encoder.encodeInto(json, body).written;
+  if (jsonBytes !== json.length) {
+    const encoded = encoder.encode(json);
+    jsonBytes = encoded.byteLength;
+    body = allocate(jsonBytes + blobBytes);
+    body.set(encoded);
+  }
   let at = jsonBytes;
   for (const { tensor, binary } of outputs) {
     if (!binary) continue;
-    bound.set(tensor.data, at);
+    body.set(tensor.data, at);
     at += tensor.data.byteLength;
   }
-  return { body: bound.subarray(0, at), jsonBytes };
+  return { body, jsonBytes };
 }

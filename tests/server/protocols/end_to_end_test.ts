@@ -166,7 +166,7 @@ Deno.test("the gateway batches, classifies and counts", () =>
     );
     assert.match(
       answers[0].headers.get("server-timing")!,
-      /^queue;dur=[\d.]+, compute;dur=[\d.]+, batch;desc="\d+", lane;desc="\d+", policy;desc=".+"$/,
+      /^queue;dur=[\d.]+,compute;dur=[\d.]+,batch;desc=\d+,lane;desc=\d+,policy;desc=".+"$/,
     );
     const { text } = await ask(app, "GET", "/v2/models/batched/stats");
     const [stats] = JSON.parse(text).model_stats;

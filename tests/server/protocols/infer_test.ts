@@ -50,7 +50,7 @@ Deno.test("infer says in Server-Timing where the time went", async () => {
   const { headers } = await ask(app, "POST", path, { inputs: [x] });
   assert.equal(
     headers.get("server-timing"),
-    'queue;dur=0.012, compute;dur=0.04, batch;desc="8", lane;desc="0", policy;desc="oldest first"',
+    'queue;dur=0.012,compute;dur=0.04,batch;desc=8,lane;desc=0,policy;desc="oldest first"',
   );
 });
 
