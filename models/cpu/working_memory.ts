@@ -24,6 +24,8 @@ const GUESS_PER_ELEMENT = 64;
 const GUESS_AT_LEAST = 1 << 20;
 /** Attention needs the square of its input; nothing in use needs more. */
 const STEEPEST_GROWTH = 2;
+/** A small run leaves most of its arena's smallest block empty, which says nothing of larger runs. */
+const MOST_WASTE = 4;
 
 /** Elements of all inputs together. */
 export function inputElements(inputs: readonly TensorShape[]): number {
@@ -57,8 +59,10 @@ export class WorkingMemory {
     const covering = this.#samples.find((sample) => sample.elements >= elements);
     if (covering !== undefined) return covering.arenaBytes;
     const factor = (elements / Math.max(1, last.elements)) ** this.#growth();
+    const waste = Math.min(last.arenaBytes / Math.max(1, last.tensorBytes), MOST_WASTE);
+    const bytes = Math.max(last.arenaBytes, last.tensorBytes * factor * Math.max(1, waste));
     // Between two powers of two an arena may take the larger one.
-    return 2 ** Math.ceil(Math.log2(Math.max(1, last.arenaBytes * factor)));
+    return 2 ** Math.ceil(Math.log2(Math.max(1, bytes)));
   }
 
   /** Exponent with which tensors' memory grows beyond the largest sample. */

@@ -42,6 +42,12 @@ Deno.test("estimate() grows beyond the samples as they grew, rounded up to a pow
   assert.equal(square.estimate(shape(40)), 64 * MIB);
 });
 
+Deno.test("estimate() grows with the tensors when a run was too small to fill the arena's block", () => {
+  const memory = new WorkingMemory([{ elements: 1, arenaBytes: MIB, tensorBytes: 256 }]);
+  assert.equal(memory.estimate(shape(1024)), MIB);
+  assert.equal(memory.estimate(shape(262_144)), 256 * MIB);
+});
+
 Deno.test("estimate() guesses by the inputs' size when nothing was measured", () => {
   const memory = new WorkingMemory([]);
   assert.equal(memory.estimate(shape(1)), MIB);
