@@ -32,7 +32,7 @@ export interface AppOptions {
   readonly version?: string;
 }
 
-/** The front end. Disposing it ends its Workers. */
+/** The front end. Disposing it ends its Workers, which keep the process alive once started. */
 export interface App extends AsyncDisposable {
   /** Answers one request; give it to `Deno.serve`. Never throws or rejects. */
   (request: Request, info: Deno.ServeHandlerInfo): Response | Promise<Response>;
@@ -75,6 +75,6 @@ export function createApp(options: AppOptions): App {
     return route(request, info);
   };
   return Object.assign(app, {
-    [Symbol.asyncDispose]: () => codecs[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => Promise.resolve(codecs[Symbol.dispose]()),
   });
 }

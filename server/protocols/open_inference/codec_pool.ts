@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { Worker } from "node:worker_threads";
 import { type ErrorCode, SluiceError } from "../../../models/errors.ts";
 import type { ModelOverride } from "../../../models/model.ts";
 import type { DecodedRequest } from "./request.ts";
@@ -30,7 +29,7 @@ interface Pending {
 }
 
 /** The Workers. One that dies fails its job and is replaced by the next. */
-export class CodecPool implements AsyncDisposable {
+export class CodecPool implements Disposable {
   readonly #size: number;
   readonly #idle: Worker[] = [];
   readonly #busy = new Map<Worker, Pending>();
@@ -75,14 +74,14 @@ export class CodecPool implements AsyncDisposable {
   }
 
   /** Ends the Workers; what they had not answered fails with `shutting_down`. */
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     const workers = [...this.#idle, ...this.#busy.keys()];
     this.#idle.length = 0;
     for (const pending of [...this.#waiting.splice(0), ...this.#busy.values()]) {
       pending.settle({ kind: "failed", code: "shutting_down", message: "The server is stopping" });
     }
     this.#busy.clear();
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    for (const worker of workers) worker.terminate();
   }
 
   #ask(job: CodecJob, transfer: ArrayBuffer[]): Promise<CodecAnswer> {
@@ -98,30 +97,25 @@ export class CodecPool implements AsyncDisposable {
       if (worker === undefined) return;
       const pending = this.#waiting.shift()!;
       this.#busy.set(worker, pending);
-      // A Worker with nothing to do must not keep the process alive.
-      worker.ref();
       worker.postMessage(pending.job, pending.transfer);
     }
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./codec_worker.ts", import.meta.url));
-    worker.on("message", (answer: CodecAnswer) => this.#finish(worker, answer, true));
-    worker.on(
-      "error",
-      (fault: Error) =>
-        this.#finish(worker, { kind: "failed", code: "internal", message: fault.message }, false),
-    );
+    const worker = new Worker(new URL("./codec_worker.ts", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<CodecAnswer>) => this.#finish(worker, data, true);
+    worker.onerror = (event) => {
+      event.preventDefault(); // else it ends this process, too
+      this.#finish(worker, { kind: "failed", code: "internal", message: event.message }, false);
+    };
     return worker;
   }
 
   #finish(worker: Worker, answer: CodecAnswer, alive: boolean): void {
     const pending = this.#busy.get(worker);
     this.#busy.delete(worker);
-    if (alive && pending !== undefined) {
-      worker.unref();
-      this.#idle.push(worker);
-    }
+    if (alive) this.#idle.push(worker);
+    else worker.terminate();
     pending?.settle(answer);
     this.#assign();
   }

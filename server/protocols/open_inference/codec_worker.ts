@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { parentPort } from "node:worker_threads";
 import { toSluiceError } from "../../../models/errors.ts";
 import type { CodecAnswer, CodecJob } from "./codec_pool.ts";
 import { parseFields } from "../json_body.ts";
@@ -12,10 +11,16 @@ import { decodeRequest } from "./request.ts";
 import { encodeResponse } from "./response.ts";
 import { leaveSlab } from "./slab.ts";
 
-parentPort?.on("message", (job: CodecJob) => {
+/** The part of a Worker's global scope that is used. */
+declare const self: {
+  onmessage: (event: MessageEvent<CodecJob>) => void;
+  postMessage(answer: CodecAnswer, transfer: ArrayBuffer[]): void;
+};
+
+self.onmessage = ({ data }) => {
   const transfer = new Set<ArrayBuffer>();
-  parentPort?.postMessage(answer(job, transfer), [...transfer]);
-});
+  self.postMessage(answer(data, transfer), [...transfer]);
+};
 
 function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
   try {

@@ -51,7 +51,7 @@ Deno.test("infer writes large JSON answers in a Worker to the same text", async 
 });
 
 Deno.test("CodecPool serves more jobs than it has Workers, each its own answer", async () => {
-  await using pool = new CodecPool(2);
+  using pool = new CodecPool(2);
   const ids = Array.from({ length: 20 }, (_, i) => `${i}`);
   const answers = await Promise.all(ids.map((id) => {
     const body = new TextEncoder().encode(JSON.stringify({ id, inputs: [] }));
@@ -65,7 +65,7 @@ Deno.test("CodecPool fails what is waiting when it is disposed", async () => {
   const body = () => new TextEncoder().encode('{"inputs":[]}');
   const pending = [pool.decode(body(), 13), pool.decode(body(), 13)];
   const outcomes = Promise.allSettled(pending);
-  await pool[Symbol.asyncDispose]();
+  pool[Symbol.dispose]();
   for (const outcome of await outcomes) {
     assert.equal(outcome.status === "rejected" && outcome.reason.code, "shutting_down");
   }
