@@ -7,6 +7,7 @@ import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Signature } from "../device.ts";
 import type { TensorSpec } from "../tensor.ts";
 import { Binding } from "./binding.ts";
+import { RunTimes } from "./run_times.ts";
 
 /** How much a pool keeps. */
 export interface PoolLimits {
@@ -22,8 +23,8 @@ export interface PooledSignature {
   readonly signature: Signature;
   /** Bindings that nobody uses. */
   readonly free: Binding[];
-  /** Typical time of a run, microseconds; undefined before the first. */
-  typicalMicros: number | undefined;
+  /** How long its runs took. */
+  readonly times: RunTimes;
   /** Equal input shapes have given different output shapes. */
   outputsVary: boolean;
 }
@@ -58,7 +59,7 @@ export class BindingPool implements Disposable {
     const { key } = signature;
     if (this.#latest?.signature.key === key) return this.#latest;
     const known = this.#signatures.get(key);
-    const entry = known ?? { signature, free: [], typicalMicros: undefined, outputsVary: false };
+    const entry = known ?? { signature, free: [], times: new RunTimes(), outputsVary: false };
     if (known !== undefined) this.#signatures.delete(key);
     this.#signatures.set(key, entry);
     this.#latest = entry;

@@ -13,14 +13,8 @@ import type { Binding } from "./binding.ts";
 import { BindingPool, type PooledSignature } from "./binding_pool.ts";
 import { CpuLane } from "./lane.ts";
 
-/** A run this short is over before a thread would have begun it (the hop takes 40-80 us). */
-const IN_PLACE_MICROS = 100;
-/** What the way to a thread and back adds at least to what is measured around it. */
-const HOP_MICROS = 50;
 /** Above this much input the event loop is not held, however short an estimate says it is. */
 const IN_PLACE_BYTES = 1 << 20;
-/** Most that one run can raise a signature's typical time: a run that was held up is no rule. */
-const SLOWDOWN_PER_RUN = 1.25;
 /** Bindings that one model keeps. */
 const POOL_LIMITS = { signatures: 64, bytes: 32 << 20 };
 
@@ -88,8 +82,10 @@ export class CpuExecutable implements Executable {
     try {
       use = new BindingUse(this.#pool, step.signature);
       use.binding.write(step.inputs);
-      if (this.#runsInPlace(use, expectedMicros)) {
-        use.ended(use.binding.run(), 0);
+      const { entry, binding } = use;
+      if (binding.inputBytes <= IN_PLACE_BYTES && entry.times.preferInPlace(expectedMicros)) {
+        use.deviceMicros = binding.run();
+        entry.times.ranInPlace(use.deviceMicros);
       } else {
         this.#hop(lane, use, done);
         return;
@@ -104,17 +100,12 @@ export class CpuExecutable implements Executable {
   async #hop(lane: CpuLane, use: BindingUse, done: Done): Promise<void> {
     let result: IterationResult = use;
     try {
-      use.ended(await use.binding.runNonblocking(), HOP_MICROS);
+      use.deviceMicros = await use.binding.runNonblocking();
+      use.entry.times.hopped(use.deviceMicros);
     } catch (error) {
       result = this.#failure(error, use);
     }
     this.#end(lane, result, done);
-  }
-
-  /** What a signature was seen to take counts more than an estimate made from other shapes. */
-  #runsInPlace({ entry, binding }: BindingUse, expectedMicros: number): boolean {
-    const micros = entry.typicalMicros ?? expectedMicros;
-    return micros < IN_PLACE_MICROS && binding.inputBytes <= IN_PLACE_BYTES;
   }
 
   #end(lane: CpuLane, result: IterationResult, done: Done): void {
@@ -170,18 +161,6 @@ class BindingUse implements IterationResult {
     this.entry = pool.entry(signature);
     this.binding = pool.take(this.entry);
     this.outputs = this.binding.outputs;
-  }
-
-  /**
-   * Notes how long the run took.
-   *
-   * @param overheadMicros The part of it that a run in place would not have.
-   */
-  ended(micros: number, overheadMicros: number): void {
-    this.deviceMicros = micros;
-    const typical = this.entry.typicalMicros ?? Infinity;
-    const own = Math.max(1, micros - overheadMicros);
-    this.entry.typicalMicros = Math.min(own, typical * SLOWDOWN_PER_RUN);
   }
 
   release(): void {

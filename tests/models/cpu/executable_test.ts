@@ -308,8 +308,8 @@ Deno.test("start() queues what comes while its lane is busy", async () => {
 });
 
 Deno.test("start() leaves the event loop free meanwhile", async () => {
-  await withModel(slowModel(50, 256), async ({ executable, lane }) => {
-    const rows = 64;
+  await withModel(slowModel(200, 256), async ({ executable, lane }) => {
+    const rows = 256; // long enough for a busy machine to come round to this thread
     const step = stepOf([fp32Tensor("x", [rows, 256], Array(rows * 256).fill(0.1))], rows);
     let running = true, turns = 0;
     const turn = () => {

@@ -1,0 +1,51 @@
+/**
+ * Where the runs of one signature go: in place, which holds the event loop for as long as the run
+ * takes, or to a thread, which costs 40-80 us and the wait until the loop sees the end.
+ *
+ * @module
+ */
+
+/** A run this short is over before a thread would have begun it. */
+const IN_PLACE_MICROS = 100;
+/** What is seen around a hop says little of short runs: up to this, one is tried in place. */
+const WORTH_TRYING_MICROS = 1000;
+/** Runs after which one that was too long in place is tried again: it may have been held up. */
+const TRY_AGAIN_AFTER = 1000;
+/** Most that one run can raise the typical time: a run that was held up is no rule. */
+const SLOWDOWN_PER_RUN = 1.25;
+
+/** What the runs of one signature took. */
+export class RunTimes {
+  #inPlaceMicros = Infinity;
+  #hoppedMicros = Infinity;
+  #triedInPlace = false;
+  #sinceTried = 0;
+
+  /**
+   * Whether the next run should be made in place.
+   *
+   * @param expectedMicros An estimate from other signatures, used while nothing is known of this one.
+   */
+  preferInPlace(expectedMicros: number): boolean {
+    if (!this.#triedInPlace) {
+      return this.#hoppedMicros === Infinity
+        ? expectedMicros < IN_PLACE_MICROS
+        : this.#hoppedMicros < WORTH_TRYING_MICROS;
+    }
+    if (this.#inPlaceMicros < IN_PLACE_MICROS) return true;
+    if (++this.#sinceTried < TRY_AGAIN_AFTER) return false;
+    this.#sinceTried = 0;
+    return this.#hoppedMicros < WORTH_TRYING_MICROS;
+  }
+
+  /** Notes a run made in place. */
+  ranInPlace(micros: number): void {
+    this.#triedInPlace = true;
+    this.#inPlaceMicros = Math.min(micros, this.#inPlaceMicros * SLOWDOWN_PER_RUN);
+  }
+
+  /** Notes a run made on a thread, as it looked from the event loop. */
+  hopped(micros: number): void {
+    this.#hoppedMicros = Math.min(micros, this.#hoppedMicros * SLOWDOWN_PER_RUN);
+  }
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { RunTimes } from "../../../models/cpu/run_times.ts";
+
+Deno.test("RunTimes runs in place what is expected to be short, and nothing that is unknown", () => {
+  assert.equal(new RunTimes().preferInPlace(20), true);
+  assert.equal(new RunTimes().preferInPlace(500), false);
+  assert.equal(new RunTimes().preferInPlace(Infinity), false);
+});
+
+Deno.test("RunTimes tries in place what only looked long from the event loop", () => {
+  const times = new RunTimes();
+  times.hopped(700);
+  assert.equal(times.preferInPlace(Infinity), true);
+  times.ranInPlace(30);
+  assert.equal(times.preferInPlace(Infinity), true);
+});
+
+Deno.test("RunTimes holds the event loop once in a thousand runs at most for what is long", () => {
+  const times = new RunTimes();
+  times.hopped(700);
+  let inPlace = 0;
+  for (let run = 0; run < 3000; run++) {
+    if (times.preferInPlace(Infinity)) {
+      inPlace++;
+      times.ranInPlace(600);
+    } else times.hopped(700);
+  }
+  assert.equal(inPlace, 3);
+});
+
+Deno.test("RunTimes never tries in place what takes a millisecond", () => {
+  const times = new RunTimes();
+  for (let run = 0; run < 3000; run++) {
+    assert.equal(times.preferInPlace(Infinity), false);
+    times.hopped(1200);
+  }
+});
+
+Deno.test("RunTimes forgives a run that was held up", () => {
+  const times = new RunTimes();
+  times.ranInPlace(20);
+  times.ranInPlace(50_000);
+  assert.equal(times.preferInPlace(Infinity), true);
+});
