@@ -1,6 +1,6 @@
 /**
- * The engine's figures in Prometheus' text format. Everything is read from the engine at the scrape; nothing is
- * counted here.
+ * The engine's figures in Prometheus' text format. Everything is read from the engine at the scrape;
+ * nothing is counted here.
  *
  * @module
  */
@@ -9,8 +9,16 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/api.ts";
 import { COUNTERS, GAUGES, labelsOf, LATENCIES, type LatencySource } from "./metric_sources.ts";
 
+/** An engine's figures, written when they are asked for. */
+export interface Exposition {
+  /** What {@linkcode Exposition.text} is. */
+  readonly contentType: string;
+  /** All metrics as they are now. */
+  text(): Promise<string>;
+}
+
 /** All metrics of an engine; reads nothing before it is asked for them. */
-export function openRegistry(engine: Engine): Registry {
+export function openExposition(engine: Engine): Exposition {
   const registry = new Registry();
   const registers = [registry];
   for (const { name, help, labelNames, samples } of COUNTERS) {
@@ -40,7 +48,7 @@ export function openRegistry(engine: Engine): Registry {
   for (const source of LATENCIES) {
     registry.registerMetric(new LatencyHistogram(source, engine));
   }
-  return registry;
+  return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
 /** Upper bounds of the buckets, seconds: 100 us to 10 s. */

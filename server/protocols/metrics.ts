@@ -1,3 +1,8 @@
+/**
+ * `/metrics`.
+ *
+ * @module
+ */
 import type { Engine } from "../engine/api.ts";
 import type { Route } from "./router.ts";
 
@@ -6,16 +11,14 @@ import type { Route } from "./router.ts";
  * with the first scrape.
  */
 export function metricsRoute(engine: Engine): Route {
-  const open = async () => (await import("./exposition.ts")).openRegistry(engine);
+  const open = async () => (await import("./exposition.ts")).openExposition(engine);
   let opening: ReturnType<typeof open> | undefined;
   return {
     methods: ["GET"],
     path: "/metrics",
     async handle() {
-      const registry = await (opening ??= open());
-      return new Response(await registry.metrics(), {
-        headers: { "content-type": registry.contentType },
-      });
+      const { contentType, text } = await (opening ??= open());
+      return new Response(await text(), { headers: { "content-type": contentType } });
     },
   };
 }
