@@ -7,7 +7,9 @@ import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Signature } from "../device.ts";
 import type { TensorSpec } from "../tensor.ts";
 import { Binding } from "./binding.ts";
+import type { ShortRun } from "./measure.ts";
 import { RunTimes } from "./run_times.ts";
+import { inputElements } from "./working_memory.ts";
 
 /** How much a pool keeps. */
 export interface PoolLimits {
@@ -33,6 +35,7 @@ export interface PooledSignature {
 export class BindingPool implements Disposable {
   readonly #session: Session;
   readonly #outputs: readonly TensorSpec[];
+  readonly #shortRun: ShortRun | undefined;
   readonly #limits: PoolLimits;
   /** In order of their last use, the latest at the end. */
   readonly #signatures = new Map<string, PooledSignature>();
@@ -43,7 +46,13 @@ export class BindingPool implements Disposable {
   #bytes = 0;
 
   /** A pool without bindings. */
-  constructor(session: Session, outputs: readonly TensorSpec[], limits: PoolLimits) {
+  constructor(
+    session: Session,
+    outputs: readonly TensorSpec[],
+    shortRun: ShortRun | undefined,
+    limits: PoolLimits,
+  ) {
+    this.#shortRun = shortRun;
     this.#session = session;
     this.#outputs = outputs;
     this.#limits = limits;
@@ -59,12 +68,20 @@ export class BindingPool implements Disposable {
     const { key } = signature;
     if (this.#latest?.signature.key === key) return this.#latest;
     const known = this.#signatures.get(key);
-    const entry = known ?? { signature, free: [], times: new RunTimes(), outputsVary: false };
+    const entry = known ??
+      { signature, free: [], times: this.#times(signature), outputsVary: false };
     if (known !== undefined) this.#signatures.delete(key);
     this.#signatures.set(key, entry);
     this.#latest = entry;
     this.#evict();
     return entry;
+  }
+
+  /** A signature never run is taken to cost what its size says, and no less than what was timed. */
+  #times({ inputs }: Signature): RunTimes {
+    if (this.#shortRun === undefined) return new RunTimes();
+    const { elements, micros } = this.#shortRun;
+    return new RunTimes(micros * Math.max(1, inputElements(inputs) / Math.max(1, elements)));
   }
 
   /**

@@ -13,7 +13,7 @@ import { SluiceError, toSluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { ArenaTrim } from "./arena_trim.ts";
 import { CpuLane } from "./lane.ts";
-import { measureMemory, type MemoryMeasurement } from "./measure.ts";
+import { measure, type Measurement } from "./measure.ts";
 import { externalDataOf, modelSource } from "./source.ts";
 import { CpuStagedModel } from "./staged_model.ts";
 
@@ -41,7 +41,7 @@ const KEPT_FINDINGS = 1024;
 /** What a load has found out, for the next load of the same content. */
 interface Findings {
   readonly externalData: ReadonlySet<string>;
-  readonly memory: MemoryMeasurement;
+  readonly measurement: Measurement;
 }
 
 /**
@@ -171,14 +171,14 @@ class CpuDevice implements Device {
     // Whatever else was freed meanwhile: the weights are there.
     const persistentBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
     try {
-      const memory = known?.memory ??
-        await measureMemory(this.#environment, model, source, options);
-      this.#keep(model.fingerprint, { externalData, memory });
+      const measurement = known?.measurement ??
+        await measure(this.#environment, model, source, options);
+      this.#keep(model.fingerprint, { externalData, measurement });
       const staged = new CpuStagedModel(
         model,
         session,
         persistentBytes,
-        memory,
+        measurement,
         () => this.#models.delete(staged),
       );
       this.#models.add(staged);

@@ -12,6 +12,7 @@ import type { Tensor } from "../tensor.ts";
 import type { Binding } from "./binding.ts";
 import { BindingPool, type PooledSignature } from "./binding_pool.ts";
 import { CpuLane } from "./lane.ts";
+import type { ShortRun } from "./measure.ts";
 
 /** Above this much input the event loop is not held, however short an estimate says it is. */
 const IN_PLACE_BYTES = 1 << 20;
@@ -31,13 +32,19 @@ export class CpuExecutable implements Executable {
   #disposing: Promise<void> | undefined;
 
   /**
-   * An executable without bindings.
+   * Takes no ownership of the session.
    *
+   * @param shortRun A run that was timed while the event loop was quiet.
    * @param onDispose Called once, when nothing of the session is used any more.
    */
-  constructor(model: Model, session: Session, onDispose: () => void) {
+  constructor(
+    model: Model,
+    session: Session,
+    shortRun: ShortRun | undefined,
+    onDispose: () => void,
+  ) {
     this.#model = model;
-    this.#pool = new BindingPool(session, model.signature.outputs, POOL_LIMITS);
+    this.#pool = new BindingPool(session, model.signature.outputs, shortRun, POOL_LIMITS);
     this.#onDispose = onDispose;
   }
 

@@ -9,6 +9,8 @@
 const IN_PLACE_MICROS = 100;
 /** What is seen around a hop says little of short runs: up to this, one is tried in place. */
 const WORTH_TRYING_MICROS = 1000;
+/** Runs in place before they are judged: the first ones pay for memory that later ones find. */
+const FIRST_RUNS = 3;
 /** Runs after which one that was too long in place is tried again: it may have been held up. */
 const TRY_AGAIN_AFTER = 1000;
 /** Most that one run can raise the typical time: a run that was held up is no rule. */
@@ -18,8 +20,14 @@ const SLOWDOWN_PER_RUN = 1.25;
 export class RunTimes {
   #inPlaceMicros = Infinity;
   #hoppedMicros = Infinity;
-  #triedInPlace = false;
+  #runsInPlace = 0;
   #sinceTried = 0;
+  readonly #estimateMicros: number;
+
+  /** @param estimateMicros What a quiet trial says of a run in place; Infinity when nothing does. */
+  constructor(estimateMicros = Infinity) {
+    this.#estimateMicros = estimateMicros;
+  }
 
   /**
    * Whether the next run should be made in place.
@@ -27,7 +35,8 @@ export class RunTimes {
    * @param expectedMicros An estimate from other signatures, used while nothing is known of this one.
    */
   preferInPlace(expectedMicros: number): boolean {
-    if (!this.#triedInPlace) {
+    if (this.#runsInPlace < FIRST_RUNS) {
+      if (this.#estimateMicros < IN_PLACE_MICROS) return true;
       return this.#hoppedMicros === Infinity
         ? expectedMicros < IN_PLACE_MICROS
         : this.#hoppedMicros < WORTH_TRYING_MICROS;
@@ -40,7 +49,7 @@ export class RunTimes {
 
   /** Notes a run made in place. */
   ranInPlace(micros: number): void {
-    this.#triedInPlace = true;
+    this.#runsInPlace++;
     this.#inPlaceMicros = Math.min(micros, this.#inPlaceMicros * SLOWDOWN_PER_RUN);
   }
 

@@ -8,7 +8,7 @@ import type { Executable, Signature, StagedModel } from "../device.ts";
 import { SluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { CpuExecutable } from "./executable.ts";
-import type { MemoryMeasurement } from "./measure.ts";
+import type { Measurement } from "./measure.ts";
 
 /**
  * Host and device memory are the same here, so it is resident as soon as it is staged. The weights
@@ -19,7 +19,7 @@ export class CpuStagedModel implements StagedModel {
   readonly model: Model;
   readonly persistentBytes: number;
   readonly #session: Session;
-  readonly #measurement: MemoryMeasurement;
+  readonly #measurement: Measurement;
   readonly #onFreed: () => void;
   readonly #executables = new Set<CpuExecutable>();
   #disposed = false;
@@ -33,7 +33,7 @@ export class CpuStagedModel implements StagedModel {
     model: Model,
     session: Session,
     persistentBytes: number,
-    measurement: MemoryMeasurement,
+    measurement: Measurement,
     onFreed: () => void,
   ) {
     this.model = model;
@@ -66,7 +66,8 @@ export class CpuStagedModel implements StagedModel {
         new SluiceError("not_ready", `Model "${name}" version ${version} is unloaded`),
       );
     }
-    const executable = new CpuExecutable(this.model, this.#session, () => {
+    const { shortRun } = this.#measurement;
+    const executable = new CpuExecutable(this.model, this.#session, shortRun, () => {
       this.#executables.delete(executable);
       this.#freeWhenUnused();
     });
