@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openCpuDevice } from "../../../models/cpu/mod.ts";
-import type { Datatype, Tensor } from "../../../models/tensor.ts";
+import type { Tensor } from "../../../models/tensor.ts";
 import { relativeDifference } from "../../../models/tensor_difference.ts";
 import {
   branchModel,
@@ -12,39 +12,7 @@ import {
   slowModel,
 } from "../../fixtures/onnx.ts";
 import { fp32Tensor, modelOf, outputsOf, stepOf } from "../../conformance/device_models.ts";
-import type { NodeApiRequest, TensorText } from "./node_api_process.ts";
-
-const TYPES: Partial<Record<Datatype, TensorText["type"]>> = { FP32: "float32", INT64: "int64" };
-
-/** Answers of onnxruntime-node, from a process of its own. */
-async function nodeApiAnswers(
-  model: Uint8Array<ArrayBuffer>,
-  requests: readonly (readonly Tensor[])[],
-): Promise<TensorText[][]> {
-  const input: NodeApiRequest = {
-    model: model.toBase64(),
-    requests: requests.map((request) => request.map(toText)),
-  };
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", new URL("node_api_process.ts", import.meta.url).pathname],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  });
-  await using process = command.spawn();
-  const writer = process.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(JSON.stringify(input)));
-  await writer.close();
-  const { success, stdout } = await process.output();
-  assert.ok(success);
-  return JSON.parse(new TextDecoder().decode(stdout));
-}
-
-function toText({ name, datatype, shape, data }: Tensor): TensorText {
-  const type = TYPES[datatype];
-  assert.ok(type !== undefined, `No text for ${datatype}`);
-  return { name, type, shape, base64: data.toBase64() };
-}
+import { nodeApiAnswers } from "./node_api.ts";
 
 function x(shape: number[], seed: number): Tensor[] {
   const count = shape.reduce((product, dim) => product * dim, 1);
@@ -95,9 +63,9 @@ for (const [what, read, requests] of CASES) {
         const outputs = await outputsOf(executable, lane, stepOf(request), expectedMicros);
         assert.equal(outputs.length, expected[i].length);
         for (const [k, { name, datatype, shape, data }] of outputs.entries()) {
-          const { base64, ...declared } = expected[i][k];
-          assert.deepEqual({ name, type: TYPES[datatype], shape }, declared);
-          const difference = relativeDifference(datatype, data, Uint8Array.fromBase64(base64));
+          const { data: values, ...declared } = expected[i][k];
+          assert.deepEqual({ name, datatype, shape }, declared);
+          const difference = relativeDifference(datatype, data, values);
           assert.ok(difference <= 1e-6, `${name} differs by ${difference}`);
         }
       }

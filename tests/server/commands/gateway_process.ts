@@ -15,20 +15,26 @@ export class GatewayProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
 
-  private constructor(flags: readonly string[]) {
+  private constructor(flags: readonly string[], env: Readonly<Record<string, string>>) {
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [...startTask(), "--port", "0", ...flags],
       cwd: ROOT,
-      env: { NO_COLOR: "1" },
+      env: { NO_COLOR: "1", ...env },
       stdout: "null",
       stderr: "piped",
     }).spawn();
     this.#reading = this.#read();
+    this.#serving.promise.catch(() => {}); // some are expected never to serve
   }
 
   /** Starts it on a free port. */
   static start(...flags: string[]): GatewayProcess {
-    return new GatewayProcess(flags);
+    return new GatewayProcess(flags, {});
+  }
+
+  /** Starts it on a free port, with these environment variables added. */
+  static startIn(env: Readonly<Record<string, string>>, ...flags: string[]): GatewayProcess {
+    return new GatewayProcess(flags, env);
   }
 
   async #read(): Promise<void> {
@@ -43,6 +49,11 @@ export class GatewayProcess implements AsyncDisposable {
   /** Where it can be reached; resolves when it serves. */
   get serving(): Promise<string> {
     return this.#serving.promise;
+  }
+
+  /** The process's number. */
+  get pid(): number {
+    return this.#child.pid;
   }
 
   /** All that it has written to standard error. */
@@ -70,7 +81,6 @@ export class GatewayProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.kill("SIGKILL");
     await this.exitCode();
-    await this.#serving.promise.catch(() => {});
   }
 }
 
