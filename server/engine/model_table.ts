@@ -22,13 +22,13 @@ interface Entry {
   reason?: string;
   /** Versions that the state speaks of, when none is ready. */
   lastVersions: readonly number[];
-  /** The end of the line of loads and unloads. */
-  line: Promise<void>;
 }
 
 /** All models by name. */
 export class ModelTable {
   readonly #entries = new Map<string, Entry>();
+  /** The end of each model's line of loads and unloads: by name, as a new model has no entry yet. */
+  readonly #lines = new Map<string, Promise<void>>();
   readonly #repository: Repository;
   readonly #residency: Residency;
 
@@ -120,11 +120,12 @@ export class ModelTable {
    * @throws {SluiceError} `not_found`, `invalid_argument`, `out_of_memory`.
    */
   load(name: string, override?: ModelOverride): Promise<void> {
-    const entry = this.#entries.get(name) ?? newEntry();
-    return this.#inLine(entry, () => this.#load(name, entry, override));
+    return this.#inLine(name, () => this.#load(name, override));
   }
 
-  async #load(name: string, entry: Entry, override = entry.override): Promise<void> {
+  async #load(name: string, given?: ModelOverride): Promise<void> {
+    const entry = this.#entries.get(name) ?? newEntry();
+    const override = given ?? entry.override;
     const fresh: LoadedModel[] = [];
     try {
       const models = await this.#read(name, entry, override);
@@ -185,9 +186,9 @@ export class ModelTable {
 
   /** Stops taking requests at once; resolves when all are answered and the memory is back. */
   unload(name: string): Promise<void> {
-    const entry = this.#entries.get(name);
-    if (entry === undefined) return Promise.resolve();
-    return this.#inLine(entry, async () => {
+    return this.#inLine(name, async () => {
+      const entry = this.#entries.get(name);
+      if (entry === undefined) return;
       const leaving = [...entry.versions.values()];
       entry.versions.clear();
       entry.override = undefined;
@@ -205,9 +206,12 @@ export class ModelTable {
     entry.leaving.delete(loaded);
   }
 
-  #inLine(entry: Entry, act: () => Promise<void>): Promise<void> {
-    const done = entry.line.then(act);
-    entry.line = done.catch(() => {});
+  #inLine(name: string, act: () => Promise<void>): Promise<void> {
+    const done = (this.#lines.get(name) ?? Promise.resolve()).then(act);
+    const end = done.catch(() => {}).then(() => {
+      if (this.#lines.get(name) === end) this.#lines.delete(name);
+    });
+    this.#lines.set(name, end);
     return done;
   }
 }
@@ -220,7 +224,6 @@ function newEntry(): Entry {
     leaving: new Set(),
     state: "LOADING",
     lastVersions: [],
-    line: Promise.resolve(),
   };
 }
 

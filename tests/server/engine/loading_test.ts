@@ -45,6 +45,26 @@ Deno.test("load() of what is loaded and unchanged does nothing", async () => {
   assert.equal(sluice.engine.find("m"), before);
 });
 
+Deno.test("load() of a new model by many at once loads it once, and unload() returns all of it", async () => {
+  await using sluice = await openVirtualEngine([testModel("m")], {}, { loadAll: false });
+  const { engine } = sluice;
+  await Promise.all(Array.from({ length: 4 }, () => engine.load("m")));
+  const persistent = () => engine.memory().filter((use) => use.class === "persistent").length;
+  assert.equal(persistent(), 1);
+  await engine.unload("m");
+  assert.equal(persistent(), 0);
+});
+
+Deno.test("unload() waits for a load that began before it, of a new model too", async () => {
+  await using sluice = await openVirtualEngine([testModel("m")], {}, { loadAll: false });
+  const loading = sluice.engine.load("m");
+  await sluice.engine.unload("m");
+  await loading;
+  assert.deepEqual(await sluice.engine.index(), [
+    { name: "m", version: "1", state: "UNAVAILABLE", reason: "unloaded" },
+  ]);
+});
+
 Deno.test("load() probes a model once and again only when its content has changed", async () => {
   let iterations = 0;
   const iteration = () => {
