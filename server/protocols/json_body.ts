@@ -11,15 +11,18 @@ import { describe } from "./describe.ts";
 /** The fields of a JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
+/** They are parsed on the event loop, and nothing that is asked in them needs more. */
+const LONGEST_BODY_BYTES = 64 * 1024;
+
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Reads a JSON object; an empty body is an empty object.
  *
- * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes`.
+ * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes` or 64 KiB.
  */
 export async function readFields(request: Request, maxBytes: number): Promise<Fields> {
-  return parseFields(await readPlainBody(request, maxBytes));
+  return parseFields(await readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES)));
 }
 
 /**

@@ -56,13 +56,19 @@ export function errorResponder(tritonStatusCodes: boolean): ErrorResponder {
   };
 }
 
+/** A message may repeat names and shapes of the request, which may be as long as a body. */
+const LONGEST_MESSAGE = 2000;
+
 /** A response with a JSON body whose only key is `error`. */
 export function errorBody(
   message: string,
   status: number,
   headers: Record<string, string> = { "content-type": "application/json" },
 ): Response {
-  return new Response(JSON.stringify({ error: message.toWellFormed() }), { status, headers });
+  const error = message.length > LONGEST_MESSAGE
+    ? message.slice(0, LONGEST_MESSAGE) + "..."
+    : message;
+  return new Response(JSON.stringify({ error: error.toWellFormed() }), { status, headers });
 }
 
 /** A 200 with a JSON body. */

@@ -1,6 +1,6 @@
 /**
  * A JSON reader for the requests that `JSON.parse` would spoil: integers beyond 2^53 stay exact (as
- * bigint), and the bare `NaN`, `Infinity` and `-Infinity` of Triton's dialect are numbers. It keeps
+ * bigint, as far as there is a datatype for them), and the bare `NaN`, `Infinity` and `-Infinity` of Triton's dialect are numbers. It keeps
  * its own stack, so depth costs memory and nothing else. Everything else goes through `JSON.parse`,
  * which is several times faster.
  *
@@ -16,7 +16,8 @@ export function needsExactJson(text: string): boolean {
 }
 
 /**
- * Parses `text`. Integers outside the safe range are bigints, all other numbers are numbers.
+ * Parses `text`. Integers of at most 20 characters outside the safe range are bigints, all other
+ * numbers are numbers.
  *
  * @throws {SyntaxError} With the position of the fault.
  */
@@ -31,6 +32,8 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const INTEGER = /^-?\d+$/;
 /** Digits that always fit a double exactly. */
 const SAFE_DIGITS = 15;
+/** Digits and sign of the longest integer that any datatype holds; reading a bigint is quadratic. */
+const LONGEST_INTEGER = 20;
 
 class Reader {
   #at = 0;
@@ -135,7 +138,7 @@ class Reader {
     const word = this.text.slice(start, end);
     this.#at = end;
     if (NUMBER.test(word)) {
-      if (word.length > SAFE_DIGITS && INTEGER.test(word)) {
+      if (word.length > SAFE_DIGITS && word.length <= LONGEST_INTEGER && INTEGER.test(word)) {
         const integer = BigInt(word);
         const rounded = Number(integer);
         return Number.isSafeInteger(rounded) ? rounded : integer;

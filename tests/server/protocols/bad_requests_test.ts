@@ -321,3 +321,23 @@ Deno.test("infer refuses a body over the limit, declared or not", async () => {
   assert.equal(chunked.status, 413);
   assert.equal(pulled, 2);
 });
+
+Deno.test("infer repeats no more of a request in its refusal than helps", async () => {
+  const long = "x".repeat(100_000);
+  const shape = new Array(50_000).fill(1);
+  for (const input of [{ ...x, name: long, data: 7 }, { ...x, shape, data: [1, 2] }]) {
+    const answer = await ask(app, "POST", "/v2/models/FP32/infer", { inputs: [input] });
+    assert.equal(answer.status, 400);
+    assert.ok(answer.bytes.byteLength < 3000);
+    errorOf(answer);
+  }
+});
+
+Deno.test("routes that take small JSON objects refuse bodies over 64 KiB", async () => {
+  const nothing = JSON.stringify({ unknown: "x".repeat(64 * 1024) });
+  for (const path of ["/v2/repository/index", "/v2/repository/models/m/unload", "/v2/policy"]) {
+    const answer = await ask(app, "POST", path, nothing);
+    assert.equal(answer.status, 413, path);
+    assert.ok(errorOf(answer).includes("at most 65536 bytes"));
+  }
+});

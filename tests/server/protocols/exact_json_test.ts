@@ -48,15 +48,20 @@ Deno.test("parseExactJson() refuses what JSON.parse refuses", () => {
   );
 });
 
-Deno.test("parseExactJson() keeps every integer", () => {
+Deno.test("parseExactJson() keeps every integer that a datatype holds", () => {
   fc.assert(
-    fc.property(fc.bigInt(), (integer) => {
+    fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }), (integer) => {
       const value = parseExactJson(`[${integer}]`) as (number | bigint)[];
       assert.equal(BigInt(value[0]), integer);
       assert.equal(typeof value[0], Number.isSafeInteger(Number(integer)) ? "number" : "bigint");
     }),
     { seed: 3 },
   );
+});
+
+Deno.test("parseExactJson() takes integers beyond every datatype as numbers, never digit by digit", () => {
+  assert.deepEqual(parseExactJson(`[1${"0".repeat(30)}]`), [1e30]);
+  assert.throws(() => parseExactJson(`[${"9".repeat(100_000)}]`), /out of range at position 1$/);
 });
 
 Deno.test("parseExactJson() reads bare words, and refuses numbers beyond a double", () => {
