@@ -17,6 +17,8 @@ export type LogEntry =
   | {
     at: number;
     event: "model";
+    /** Counts loads: while a model is being replaced it is there twice. */
+    load: number;
     model: string;
     persistentBytes: number;
     weight: number;
@@ -26,7 +28,7 @@ export type LogEntry =
   }
   /** What the device said of a signature's working memory. */
   | { at: number; event: "measure"; model: string; signature: string; bytes: number }
-  | { at: number; event: "remove"; model: string }
+  | { at: number; event: "remove"; load: number; model: string }
   | { at: number; event: "policy"; name: string; seed: number }
   | {
     at: number;
@@ -76,6 +78,8 @@ export type LogEntry =
 /** Turns what happens in a scheduler into log entries. */
 export class DecisionLog {
   readonly #write: (entry: LogEntry) => void;
+  readonly #loads = new WeakMap<LoadedModel, number>();
+  #load = 0;
 
   /** `write` takes each entry at once, from inside the scheduler: it must neither throw nor wait. */
   constructor(write: (entry: LogEntry) => void) {
@@ -94,11 +98,15 @@ export class DecisionLog {
   }
 
   /** A model takes requests from now on. */
-  added(at: number, { model, label, persistentBytes }: LoadedModel): void {
+  added(at: number, loaded: LoadedModel): void {
+    const { model, label, persistentBytes } = loaded;
     const { weight, batching } = model;
+    const load = this.#load++;
+    this.#loads.set(loaded, load);
     this.#write({
       at,
       event: "model",
+      load,
       model: label,
       persistentBytes,
       weight,
@@ -109,8 +117,9 @@ export class DecisionLog {
   }
 
   /** A model has left, with nothing queued or running. */
-  removed(at: number, { label }: LoadedModel): void {
-    this.#write({ at, event: "remove", model: label });
+  removed(at: number, loaded: LoadedModel): void {
+    const load = this.#loads.get(loaded)!;
+    this.#write({ at, event: "remove", load, model: loaded.label });
   }
 
   /** A policy takes over; `seed` is that of its random numbers. */

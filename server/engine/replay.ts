@@ -64,9 +64,12 @@ class LogClock implements Clock {
 class Replay {
   readonly decisions: Decided[] = [];
   readonly #clock = new LogClock();
+  /** By load, until they are removed. */
+  readonly #loads = new Map<number, LoadedModel>();
+  /** By label: the newest of those, which takes the requests. */
   readonly #models = new Map<string, LoadedModel>();
   readonly #measured = new Map<string, number>();
-  readonly #groups = new Map<string, RequestGroup>();
+  readonly #groups = new Map<LoadedModel, Map<number, RequestGroup>>();
   readonly #requests = new Map<number, PendingRequest>();
   readonly #running = new Map<number, (result: IterationResult) => void>();
   #lanes: Lanes | undefined;
@@ -88,7 +91,7 @@ class Replay {
         this.#addModel(entry);
         break;
       case "remove":
-        this.#following.removeModel(this.#model(entry.model));
+        this.#removeModel(entry);
         break;
       case "measure":
         this.#measured.set(`${entry.model} ${entry.signature}`, entry.bytes);
@@ -149,8 +152,18 @@ class Replay {
     const limits = { maxRequests: Infinity, maxBytes: Infinity };
     const { nowMicros } = this.#following;
     const loaded = new LoadedModel(model, staged, executable, limits, nowMicros);
+    this.#loads.set(entry.load, loaded);
     this.#models.set(entry.model, loaded);
+    this.#groups.set(loaded, new Map());
     this.#following.addModel(loaded);
+  }
+
+  #removeModel({ load, model }: Entry<"remove">): void {
+    const loaded = this.#loads.get(load);
+    if (loaded === undefined) throw lost(`model '${model}' was not added before`);
+    this.#loads.delete(load);
+    this.#groups.delete(loaded);
+    this.#following.removeModel(loaded);
   }
 
   #model(label: string): LoadedModel {
@@ -161,8 +174,8 @@ class Replay {
 
   #arrive(entry: Entry<"arrive">): void {
     const loaded = this.#model(entry.model);
-    const key = `${entry.model} ${entry.group}`;
-    let group = this.#groups.get(key);
+    const groups = this.#groups.get(loaded)!;
+    let group = groups.get(entry.group);
     if (group === undefined) {
       const shapes = entry.shapes.map((shape) => shape ?? undefined);
       group = new RequestGroup(
@@ -173,7 +186,7 @@ class Replay {
         loaded.model,
         loaded.staged,
       );
-      this.#groups.set(key, group);
+      groups.set(entry.group, group);
     }
     const request = {
       served: loaded,

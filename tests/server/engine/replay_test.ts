@@ -10,7 +10,7 @@ const decisionsOf = (log: readonly LogEntry[]) =>
   log.filter(({ event }) => DECIDED.includes(event));
 
 const action = fc.record({
-  kind: fc.constantFrom("send", "send", "send", "send", "leave", "policy", "wait"),
+  kind: fc.constantFrom("send", "send", "send", "send", "leave", "policy", "reload", "wait"),
   model: fc.constantFrom("a", "b", "c"),
   rows: fc.integer({ min: 1, max: 5 }),
   priority: fc.integer({ min: 0, max: 3 }),
@@ -31,7 +31,7 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
           testModel("c", { batching: { ...batching, join: false } }),
         ],
         {
-          memoryBytes: 4000,
+          memoryBytes: 40_000,
           costs: new Map([
             ["a", { byRows: [[1, 40], [8, 60]] }],
             ["b", { byRows: [[1, 100], [8, 700]] }],
@@ -42,6 +42,7 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
         { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) },
       );
       const leaving: AbortController[] = [];
+      let content = 0;
       for (const { kind, model, rows, priority, timeoutMicros, policy, micros } of actions) {
         if (kind === "send") {
           const client = new AbortController();
@@ -49,7 +50,12 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
           sluice.send(model, { rows, priority, timeoutMicros, signal: client.signal });
         } else if (kind === "leave") leaving.pop()?.abort();
         else if (kind === "policy") sluice.engine.setPolicy(policy);
-        else sluice.clock.advanceTo(sluice.clock.nowMicros() + micros);
+        else if (kind === "reload") {
+          // What is queued stays with the model that is replaced.
+          const [served] = sluice.repository.models.get(model)!;
+          sluice.repository.models.set(model, [{ ...served, fingerprint: `${++content}` }]);
+          await sluice.engine.load(model);
+        } else sluice.clock.advanceTo(sluice.clock.nowMicros() + micros);
       }
       sluice.clock.advanceTo(sluice.clock.nowMicros() + 1e6);
       assert.deepEqual(replay(log, POLICIES), decisionsOf(log));
@@ -92,7 +98,7 @@ Deno.test("replay() says where a log cannot be followed", () => {
     /iteration 3 ends, but was not started/,
   );
   assert.throws(
-    () => replay([...ready, { at, event: "remove", model: "x/1" }], POLICIES),
+    () => replay([...ready, { at, event: "remove", load: 0, model: "x/1" }], POLICIES),
     /model 'x\/1' was not added before/,
   );
 });
