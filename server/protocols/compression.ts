@@ -1,20 +1,25 @@
 /**
  * gzip and deflate (zlib) in both directions: request bodies unfold into a bound, responses are
- * compressed where the client asks for it.
+ * compressed where the client asks for it. All of it at once: in Deno `node:zlib` holds up the event
+ * loop whichever way it is called, so large bodies belong in a Worker.
  *
  * @module
  */
-import { promisify } from "node:util";
-import { deflate, deflateSync, gunzip, gzip, gzipSync, inflate } from "node:zlib";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 import { SluiceError } from "../../models/errors.ts";
 
 /** A content coding that this server speaks. */
 export type ContentCoding = "gzip" | "deflate";
 
 const CODECS = {
-  gzip: { decode: promisify(gunzip), encode: promisify(gzip), encodeNow: gzipSync },
-  deflate: { decode: promisify(inflate), encode: promisify(deflate), encodeNow: deflateSync },
+  gzip: { decode: gunzipSync, encode: gzipSync },
+  deflate: { decode: inflateSync, encode: deflateSync },
 } as const;
+
+/** Whether it is the name of a coding that takes work; `identity` takes none. */
+export function isContentCoding(name: string): name is ContentCoding {
+  return name === "gzip" || name === "deflate";
+}
 
 /** A `Content-Encoding` that this server does not speak; its answer says which it does. */
 export class UnsupportedCoding extends SluiceError {
@@ -31,26 +36,21 @@ export class UnsupportedCoding extends SluiceError {
   }
 }
 
-/** Up to so many bytes compressing in place is cheaper than a thread hop. */
-const IN_PLACE_BYTES = 4096;
-
 /**
  * Undoes a request's `Content-Encoding`.
  *
  * @throws {SluiceError} `unsupported` for another coding, `invalid_argument` when the body is not
  *   what its coding says, `too_large` when it unfolds beyond `maxBytes`.
  */
-export async function decompress(
+export function decompress(
   coding: string,
   body: Uint8Array<ArrayBuffer>,
   maxBytes: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Uint8Array<ArrayBuffer> {
   if (coding === "identity" || coding === "") return body;
-  if (coding !== "gzip" && coding !== "deflate") {
-    throw new UnsupportedCoding(coding);
-  }
+  if (!isContentCoding(coding)) throw new UnsupportedCoding(coding);
   try {
-    return bytesOf(await CODECS[coding].decode(body, { maxOutputLength: maxBytes }));
+    return bytesOf(CODECS[coding].decode(body, { maxOutputLength: maxBytes }));
   } catch (fault) {
     if (fault instanceof RangeError) {
       throw new SluiceError(
@@ -65,20 +65,19 @@ export async function decompress(
   }
 }
 
-/** Compresses a response; at once where it is small. */
+/** Compresses a response. */
 export function compress(
   coding: ContentCoding,
   body: Uint8Array<ArrayBuffer>,
-): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
-  const codec = CODECS[coding];
-  return body.byteLength <= IN_PLACE_BYTES
-    ? bytesOf(codec.encodeNow(body))
-    : codec.encode(body).then(bytesOf);
+): Uint8Array<ArrayBuffer> {
+  return bytesOf(CODECS[coding].encode(body));
 }
 
-/** A Buffer's bytes, whose memory is never shared. */
+/** A Buffer's bytes in memory of their own, which may be transferred: small ones share a pool. */
 function bytesOf(buffer: Uint8Array): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
+  return buffer.byteLength === buffer.buffer.byteLength
+    ? new Uint8Array(buffer.buffer as ArrayBuffer)
+    : new Uint8Array(buffer);
 }
 
 /**
@@ -93,7 +92,7 @@ export function acceptedCoding(header: string): ContentCoding | undefined {
     const given = parameters.find((parameter) => parameter.startsWith("q="));
     const quality = given === undefined ? 1 : Number(given.slice(2));
     if (!(quality > bestQuality)) continue;
-    if (name === "gzip" || name === "deflate") best = name;
+    if (isContentCoding(name)) best = name;
     else if (name === "identity") best = undefined;
     else continue;
     bestQuality = quality;

@@ -25,15 +25,22 @@ export async function readFields(request: Request, maxBytes: number): Promise<Fi
   return parseFields(await readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES)));
 }
 
+/** Undoes a content coding, here or elsewhere. */
+export type Undo = (
+  ...given: Parameters<typeof decompress>
+) => Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
+
 /**
  * Reads a body and undoes its `Content-Encoding`.
  *
+ * @param undo Undoes it; in place where nothing else is said.
  * @throws {SluiceError} `too_large` beyond `maxBytes`, as sent or unfolded; `unsupported` for an
  *   unknown coding; `invalid_argument` when the body is broken.
  */
 export async function readPlainBody(
   request: Request,
   maxBytes: number,
+  undo: Undo = decompress,
 ): Promise<Uint8Array<ArrayBuffer>> {
   let body: Uint8Array<ArrayBuffer>;
   try {
@@ -42,7 +49,7 @@ export async function readPlainBody(
     throw brokenBody(request, fault);
   }
   const coding = request.headers.get("content-encoding");
-  return coding === null ? body : await decompress(coding, body, maxBytes);
+  return coding === null ? body : await undo(coding, body, maxBytes);
 }
 
 /**

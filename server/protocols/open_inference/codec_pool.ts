@@ -1,26 +1,43 @@
 /**
- * Large JSON, parsed and written off the event loop: a small fixed set of Workers, started when
- * first needed. Buffers are transferred, not copied.
+ * Large bodies, parsed, written, compressed and decompressed off the event loop: a small fixed set
+ * of Workers, started when first needed. Buffers are transferred, not copied.
  *
  * @module
  */
 import { type ErrorCode, SluiceError } from "../../../models/errors.ts";
 import type { ModelOverride } from "../../../models/model.ts";
+import { compress, type ContentCoding, decompress, isContentCoding } from "../compression.ts";
 import type { DecodedRequest } from "./request.ts";
 import type { EncodedOutput, ResponseBody } from "./response.ts";
 
+/** Bytes that may be transferred. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
 /** What a Worker is asked. */
 export type CodecJob =
-  | { readonly kind: "decode"; readonly body: Uint8Array<ArrayBuffer>; readonly jsonBytes: number }
-  | { readonly kind: "load"; readonly body: Uint8Array<ArrayBuffer> }
-  | { readonly kind: "encode"; readonly head: string; readonly outputs: readonly EncodedOutput[] };
+  | { readonly kind: "decode"; readonly body: Bytes; readonly jsonBytes: number }
+  | { readonly kind: "load"; readonly body: Bytes }
+  | { readonly kind: "encode"; readonly head: string; readonly outputs: readonly EncodedOutput[] }
+  | { readonly kind: "compress"; readonly coding: ContentCoding; readonly body: Bytes }
+  | {
+    readonly kind: "decompress";
+    readonly coding: ContentCoding;
+    readonly body: Bytes;
+    readonly maxBytes: number;
+  };
 
 /** What it answers. */
 export type CodecAnswer =
   | { readonly kind: "decoded"; readonly request: DecodedRequest }
   | { readonly kind: "override"; readonly override: ModelOverride | undefined }
   | { readonly kind: "encoded"; readonly response: ResponseBody }
+  | { readonly kind: "bytes"; readonly bytes: Bytes }
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
+
+/** Up to so many bytes compressing in place is cheaper than a thread hop. */
+const COMPRESSED_IN_PLACE_BYTES = 16 * 1024;
+/** So many bytes unfold to at most a thousand times as many, in some milliseconds. */
+const DECOMPRESSED_IN_PLACE_BYTES = 4096;
 
 interface Pending {
   readonly job: CodecJob;
@@ -34,6 +51,8 @@ export class CodecPool implements Disposable {
   readonly #idle: Worker[] = [];
   readonly #busy = new Map<Worker, Pending>();
   readonly #waiting: Pending[] = [];
+  /** Come last: what has been unfolded is parsed before more is, or a bomb each would fill memory. */
+  readonly #folded: Pending[] = [];
 
   /**
    * Makes a pool without Workers yet.
@@ -45,7 +64,7 @@ export class CodecPool implements Disposable {
   }
 
   /** `decodeRequest` elsewhere. Takes the body away from the caller. */
-  async decode(body: Uint8Array<ArrayBuffer>, jsonBytes: number): Promise<DecodedRequest> {
+  async decode(body: Bytes, jsonBytes: number): Promise<DecodedRequest> {
     const own = owned(body);
     const answer = await this.#ask({ kind: "decode", body: own, jsonBytes }, [own.buffer]);
     if (answer.kind === "decoded") return answer.request;
@@ -53,7 +72,7 @@ export class CodecPool implements Disposable {
   }
 
   /** `decodeLoadRequest` elsewhere. Takes the body away from the caller. */
-  async decodeLoad(body: Uint8Array<ArrayBuffer>): Promise<ModelOverride | undefined> {
+  async decodeLoad(body: Bytes): Promise<ModelOverride | undefined> {
     const own = owned(body);
     const answer = await this.#ask({ kind: "load", body: own }, [own.buffer]);
     if (answer.kind === "override") return answer.override;
@@ -73,29 +92,51 @@ export class CodecPool implements Disposable {
     throw unexpected(answer);
   }
 
+  /** `compress` elsewhere, unless it is little work. Takes the body away from the caller. */
+  async compress(coding: ContentCoding, body: Bytes): Promise<Bytes> {
+    if (body.byteLength <= COMPRESSED_IN_PLACE_BYTES) return compress(coding, body);
+    const own = owned(body);
+    return bytesIn(await this.#ask({ kind: "compress", coding, body: own }, [own.buffer]));
+  }
+
+  /** `decompress` elsewhere, unless it is little work. Takes the body away from the caller. */
+  async decompress(coding: string, body: Bytes, maxBytes: number): Promise<Bytes> {
+    if (!isContentCoding(coding) || body.byteLength <= DECOMPRESSED_IN_PLACE_BYTES) {
+      return decompress(coding, body, maxBytes);
+    }
+    const own = owned(body);
+    const job = { kind: "decompress", coding, body: own, maxBytes } as const;
+    return bytesIn(await this.#ask(job, [own.buffer], this.#folded));
+  }
+
   /** Ends the Workers; what they had not answered fails with `shutting_down`. */
   [Symbol.dispose](): void {
     const workers = [...this.#idle, ...this.#busy.keys()];
     this.#idle.length = 0;
-    for (const pending of [...this.#waiting.splice(0), ...this.#busy.values()]) {
+    const waiting = [...this.#waiting.splice(0), ...this.#folded.splice(0)];
+    for (const pending of [...waiting, ...this.#busy.values()]) {
       pending.settle({ kind: "failed", code: "shutting_down", message: "The server is stopping" });
     }
     this.#busy.clear();
     for (const worker of workers) worker.terminate();
   }
 
-  #ask(job: CodecJob, transfer: ArrayBuffer[]): Promise<CodecAnswer> {
+  #ask(
+    job: CodecJob,
+    transfer: ArrayBuffer[],
+    line: Pending[] = this.#waiting,
+  ): Promise<CodecAnswer> {
     return new Promise((settle) => {
-      this.#waiting.push({ job, transfer, settle });
+      line.push({ job, transfer, settle });
       this.#assign();
     });
   }
 
   #assign(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length + this.#folded.length > 0) {
       const worker = this.#idle.pop() ?? (this.#busy.size < this.#size ? this.#start() : undefined);
       if (worker === undefined) return;
-      const pending = this.#waiting.shift()!;
+      const pending = this.#waiting.shift() ?? this.#folded.shift()!;
       this.#busy.set(worker, pending);
       worker.postMessage(pending.job, pending.transfer);
     }
@@ -122,8 +163,13 @@ export class CodecPool implements Disposable {
 }
 
 /** A body that may be transferred: a buffer that holds more may be somebody else's, too. */
-function owned(body: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+function owned(body: Bytes): Bytes {
   return body.byteLength === body.buffer.byteLength ? body : body.slice();
+}
+
+function bytesIn(answer: CodecAnswer): Bytes {
+  if (answer.kind === "bytes") return answer.bytes;
+  throw unexpected(answer);
 }
 
 function unexpected(answer: CodecAnswer): SluiceError {

@@ -5,6 +5,7 @@
  */
 import { toSluiceError } from "../../../models/errors.ts";
 import type { CodecAnswer, CodecJob } from "./codec_pool.ts";
+import { compress, decompress } from "../compression.ts";
 import { parseFields } from "../json_body.ts";
 import { decodeLoadRequest } from "./repository_requests.ts";
 import { decodeRequest } from "./request.ts";
@@ -34,6 +35,13 @@ function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
       const override = decodeLoadRequest(parseFields(job.body));
       for (const { buffer } of override?.files?.values() ?? []) transfer.add(buffer);
       return { kind: "override", override };
+    }
+    if (job.kind === "compress" || job.kind === "decompress") {
+      const bytes = job.kind === "compress"
+        ? compress(job.coding, job.body)
+        : decompress(job.coding, job.body, job.maxBytes);
+      transfer.add(bytes.buffer);
+      return { kind: "bytes", bytes };
     }
     const response = encodeResponse(job.head, job.outputs);
     leaveSlab();

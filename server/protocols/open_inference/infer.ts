@@ -7,7 +7,7 @@
 import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
-import { acceptedCoding, compress, type ContentCoding, decompress } from "../compression.ts";
+import { acceptedCoding, type ContentCoding } from "../compression.ts";
 import { brokenBody, readBody } from "../body.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classify } from "./classification.ts";
@@ -59,7 +59,9 @@ export async function infer(
   }
   try {
     const coding = request.headers.get("content-encoding");
-    if (coding !== null) body = await decompress(coding, body, options.maxBodyBytes);
+    if (coding !== null) {
+      body = await options.codecs.decompress(coding, body, options.maxBodyBytes);
+    }
     const declared = request.headers.get("inference-header-content-length");
     const jsonBytes = declared === null ? body.byteLength : jsonLength(declared, body.byteLength);
 
@@ -136,7 +138,7 @@ class Call implements InferenceRequest {
       this.#resolve(
         coding === undefined
           ? inferenceResponse(encoded, serverTiming)
-          : compressedResponse(encoded, serverTiming, coding),
+          : compressedResponse(encoded, serverTiming, coding, this.#options),
       );
     } catch (fault) {
       this.fail(toSluiceError(fault));
@@ -157,7 +159,7 @@ class Call implements InferenceRequest {
       const encoded = await this.#options.codecs.encode(head, outputs);
       return coding === undefined
         ? inferenceResponse(encoded, serverTiming)
-        : await compressedResponse(encoded, serverTiming, coding);
+        : await compressedResponse(encoded, serverTiming, coding, this.#options);
     } catch (fault) {
       return this.#options.errorResponse(toSluiceError(fault));
     }
@@ -241,14 +243,17 @@ async function compressedResponse(
   { body, jsonBytes }: ResponseBody,
   serverTiming: string,
   coding: ContentCoding,
+  { codecs, errorResponse }: InferOptions,
 ): Promise<Response> {
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
-  const response = inferenceResponse(
-    { body: await compress(coding, bytes), jsonBytes },
-    serverTiming,
-  );
-  response.headers.set("content-encoding", coding);
-  return response;
+  try {
+    const compressed = { body: await codecs.compress(coding, bytes), jsonBytes };
+    const response = inferenceResponse(compressed, serverTiming);
+    response.headers.set("content-encoding", coding);
+    return response;
+  } catch (fault) {
+    return errorResponse(toSluiceError(fault));
+  }
 }
 
 /** `Server-Timing` of an answer; durations in milliseconds. Short, as Deno checks every character. */

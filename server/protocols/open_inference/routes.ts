@@ -108,7 +108,11 @@ function repositoryRoutes(options: RoutesOptions): readonly Route[] {
   };
   const load = async ({ request, info, segments }: RouteCall) => {
     guard(request, info);
-    const body = await readPlainBody(request, options.maxBodyBytes);
+    const body = await readPlainBody(
+      request,
+      options.maxBodyBytes,
+      (...given) => options.codecs.decompress(...given),
+    );
     const override = body.byteLength < options.jsonOffLoopBytes
       ? decodeLoadRequest(parseFields(body))
       : await options.codecs.decodeLoad(body);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { SluiceError } from "../../../models/errors.ts";
 import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
 import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
@@ -69,4 +71,40 @@ Deno.test("CodecPool fails what is waiting when it is disposed", async () => {
   for (const outcome of await outcomes) {
     assert.equal(outcome.status === "rejected" && outcome.reason.code, "shutting_down");
   }
+});
+
+/** Too large for both directions to be done in place; one comes out small, the other does not. */
+const BODIES = [new Uint8Array(64 * 1024), crypto.getRandomValues(new Uint8Array(64 * 1024))];
+
+Deno.test("CodecPool compresses and decompresses in its Workers", async () => {
+  using pool = new CodecPool(1);
+  for (const body of [...BODIES, ...BODIES]) {
+    const gzip = await pool.compress("gzip", body.slice());
+    assert.deepEqual(new Uint8Array(gunzipSync(gzip)), body);
+    assert.deepEqual(await pool.decompress("gzip", gzip, body.byteLength), body);
+  }
+});
+
+Deno.test("CodecPool refuses what a body unfolds to beyond the limit, and broken bodies", async () => {
+  using pool = new CodecPool(1);
+  const bomb = () => new Uint8Array(gzipSync(new Uint8Array(8_000_000)));
+  assert.ok(bomb().byteLength > 4096);
+  const refused = (code: string) => (error: unknown) =>
+    error instanceof SluiceError && error.code === code;
+  await assert.rejects(pool.decompress("gzip", bomb(), 7_999_999), refused("too_large"));
+  await assert.rejects(pool.decompress("deflate", bomb(), 1e7), refused("invalid_argument"));
+  assert.equal((await pool.decompress("gzip", bomb(), 8_000_000)).byteLength, 8_000_000);
+});
+
+Deno.test("CodecPool parses what has been unfolded before it unfolds more", async () => {
+  using pool = new CodecPool(1);
+  const order: string[] = [];
+  const note = (what: string) => () => void order.push(what);
+  const gzip = () => new Uint8Array(gzipSync(BODIES[1]));
+  await Promise.all([
+    pool.decompress("gzip", gzip(), 1e6).then(note("first")),
+    pool.decompress("gzip", gzip(), 1e6).then(note("second")),
+    pool.decode(new TextEncoder().encode('{"inputs":[]}'), 13).then(note("parsed")),
+  ]);
+  assert.deepEqual(order, ["first", "parsed", "second"]);
 });
