@@ -47,7 +47,7 @@ class Contained implements Policy {
 
   next(snapshot: Snapshot): Decision {
     try {
-      const decision = this.#policy.next(snapshot);
+      const decision = this.#policy.next(this.#broken ? snapshot : frozen(snapshot));
       if (!this.#broken) this.#check(decision, snapshot);
       return decision;
     } catch (error) {
@@ -77,7 +77,7 @@ class Contained implements Policy {
       throw new Fault(`next() returned ${show(decision)}, not a decision`);
     }
     const { run, rows, idleUntilMicros, because } = decision as Record<string, unknown>;
-    if (run !== undefined) {
+    if ("run" in decision) {
       const queue = ready.find((queue) => queue === run);
       if (queue === undefined) throw new Fault("next() chose to run a queue that is not ready");
       if (typeof rows !== "number" || !Number.isInteger(rows) || rows < 1 || rows > queue.rows) {
@@ -101,6 +101,11 @@ class Contained implements Policy {
     this.#policy = fifo.create({ random: () => 0 });
     this.#onFault(error instanceof Fault ? error.message : `${what} threw ${describe(error)}`);
   }
+}
+
+/** The scheduler's own list is reused every turn, and not for a policy to sort, empty or fill. */
+function frozen({ nowMicros, lane, lanes, ready }: Snapshot): Snapshot {
+  return { nowMicros, lane, lanes, ready: Object.freeze([...ready]) };
 }
 
 /** Something a policy must not do. */

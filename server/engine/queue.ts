@@ -18,18 +18,16 @@ export interface QueueLimits {
   readonly maxBytes: number;
 }
 
-/** Waiting requests of one model version. */
+/** Waiting requests of one model version. Frozen, as policies get hold of it. */
 export class ModelQueue implements QueueView {
   readonly tenant = "";
   readonly residency = "resident";
   readonly loadMicros = 0;
-  rows = 0;
-  /** Requests waiting. */
-  requests = 0;
-  /** Their input data. */
-  bytes = 0;
-  servedMicros = 0;
-  lastServedMicros: number = -Infinity;
+  #rows = 0;
+  #requests = 0;
+  #bytes = 0;
+  #servedMicros = 0;
+  #lastServedMicros = -Infinity;
   readonly #limits: QueueLimits;
   readonly #nowMicros: () => number;
   readonly #active = new Set<RequestGroup>();
@@ -56,6 +54,39 @@ export class ModelQueue implements QueueView {
   ) {
     this.#limits = limits;
     this.#nowMicros = nowMicros;
+    Object.freeze(this);
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Requests waiting. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Their input data. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get servedMicros(): number {
+    return this.#servedMicros;
+  }
+
+  get lastServedMicros(): number {
+    return this.#lastServedMicros;
+  }
+
+  /** Notes that an iteration of this queue starts now. */
+  served(nowMicros: number): void {
+    this.#lastServedMicros = nowMicros;
+  }
+
+  /** Adds device time. */
+  charge(micros: number): void {
+    this.#servedMicros += micros;
   }
 
   /**
@@ -87,9 +118,9 @@ export class ModelQueue implements QueueView {
     group.waiting.push(pending);
     group.rows += pending.rows;
     this.#active.add(group);
-    this.rows += pending.rows;
-    this.requests++;
-    this.bytes += pending.bytes;
+    this.#rows += pending.rows;
+    this.#requests++;
+    this.#bytes += pending.bytes;
     this.#priorities.set(pending.priority, (this.#priorities.get(pending.priority) ?? 0) + 1);
     if (pending.deadlineMicros !== Infinity) {
       this.#deadlines.push(pending.deadlineEntry = { request: pending, heapIndex: -1 });
@@ -107,9 +138,9 @@ export class ModelQueue implements QueueView {
     group.waiting.remove(pending);
     group.rows -= pending.rows;
     if (group.waiting.size === 0) this.#active.delete(group);
-    this.rows -= pending.rows;
-    this.requests--;
-    this.bytes -= pending.bytes;
+    this.#rows -= pending.rows;
+    this.#requests--;
+    this.#bytes -= pending.bytes;
     const samePriority = this.#priorities.get(pending.priority)! - 1;
     if (samePriority > 0) this.#priorities.set(pending.priority, samePriority);
     else this.#priorities.delete(pending.priority);

@@ -232,7 +232,7 @@ export class Scheduler {
     const needed = group.signature(iteration.rows).ephemeralBytes;
     this.#lanes.grow(lane, needed);
     loaded.ephemeralBytes = Math.max(loaded.ephemeralBytes, needed);
-    queue.lastServedMicros = this.#nowMicros;
+    queue.served(this.#nowMicros);
     loaded.runningRequests += batch.length;
     for (const pending of batch) stopListening(pending);
     this.#lanes.started(lane, iteration, this.#nowMicros);
@@ -252,7 +252,7 @@ export class Scheduler {
     const busyLanes = this.#lanes.finished(iteration.lane, iteration, nowMicros);
     this.log?.finished(nowMicros, iteration, result.deviceMicros, error);
     const charged = result.deviceMicros / busyLanes;
-    queue.servedMicros += charged;
+    queue.charge(charged);
     counters.chargedMicros += charged;
     counters.executionCount++;
     statistics.record(counters.computeMicros, result.deviceMicros);

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { contain } from "../../policies/contained.ts";
-import { DEFAULT_PRIORITY, type Policy, type RequestView } from "../../policies/policy.ts";
+import {
+  DEFAULT_PRIORITY,
+  type Policy,
+  type QueueView,
+  type RequestView,
+  type Snapshot,
+} from "../../policies/policy.ts";
 import { queueView, snapshotOf } from "./views.ts";
 
 const late = queueView("late", { oldestArrivalMicros: 20, rows: 4, bestRows: 4 });
@@ -46,6 +52,25 @@ Deno.test("contain() passes on what a sound policy decides, ranks and hears", ()
   assert.deepEqual(faults, []);
 });
 
+Deno.test("contain() lets no policy change the list that it is shown", () => {
+  const changes: readonly ((ready: QueueView[]) => unknown)[] = [
+    (ready) => ready.sort((a, b) => a.rows - b.rows),
+    (ready) => ready.length = 0,
+    (ready) => ready.push(queueView("invented")),
+  ];
+  for (const change of changes) {
+    const faults: string[] = [];
+    const next = ({ ready }: Snapshot) => {
+      change(ready as QueueView[]);
+      return { run: ready[ready.length - 1], rows: 1, because: "mine" };
+    };
+    const decision = contain({ next }, (fault) => faults.push(fault)).next(snapshot);
+    assert.equal("run" in decision && decision.run, early);
+    assert.equal(faults.length, 1);
+    assert.deepEqual(snapshot.ready, [late, early]);
+  }
+});
+
 Deno.test("contain() has no rank when the policy has none", () => {
   assert.equal(contained({}).policy.rank, undefined);
 });
@@ -58,6 +83,7 @@ const BAD_NEXT: readonly [what: string, next: () => unknown, message: RegExp][] 
     throw Object.create(null);
   }, /cannot be shown/],
   ["returns nothing", () => undefined, /returned undefined/],
+  ["runs undefined", () => ({ run: undefined, idleUntilMicros: 40, because: "-" }), /not ready/],
   ["returns a string", () => "late", /returned "late"/],
   ["returns an empty object", () => ({}), /neither a queue to run nor a finite time/],
   [

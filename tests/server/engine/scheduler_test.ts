@@ -319,6 +319,24 @@ Deno.test("a policy that breaks is reported, and fifo takes over without losing 
   assert.equal(sluice.reports.length, 1);
 });
 
+Deno.test("a policy that writes into a queue breaks itself, and nothing else", async () => {
+  const writing: PolicyDefinition = {
+    name: "writing",
+    promises: { noStarvation: true, workConserving: true },
+    create: () => ({
+      next: ({ ready }) => {
+        (ready[0] as { rows: number }).rows = 1000;
+        return { run: ready[0], rows: 900, because: "all of it" };
+      },
+    }),
+  };
+  await using sluice = await openVirtualEngine([testModel("a")], {}, { policy: writing });
+  const answers = [sluice.send("a"), sluice.send("a")];
+  sluice.clock.advanceTo(1e8);
+  assert.equal(answers.filter((answer) => answer.length === 1 && answer[0].outputs).length, 2);
+  assert.match(sluice.engine.policy().fault!, /rows/);
+});
+
 Deno.test("an idle decision is asked again when its time has come", async () => {
   const patient: PolicyDefinition = {
     name: "patient",
