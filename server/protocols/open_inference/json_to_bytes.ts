@@ -109,7 +109,7 @@ function fillFloats(
     const value = values[i];
     if (typeof value === "number") {
       if (!exact && (value === Infinity || value === -Infinity)) {
-        return new BadElement(i, "a number beyond 1.8e308", "a finite number");
+        return new BadElement(i, value, "a number no larger than 1.8e308");
       }
       into[i] = value;
     } else if (typeof value === "bigint") into[i] = Number(value);

@@ -19,6 +19,17 @@ import { repositoryWith } from "../../fixtures/repository.ts";
 /** Largest body that the gateway takes, bytes: above a form that Triton's parser dies of. */
 export const MAX_BODY_BYTES = 24 * 1024 * 1024;
 
+/** Configuration of a batching model whose answer is its input, with labels. */
+export const SCORES_CONFIG = `
+max_batch_size: 8
+input [{ name: "x" data_type: TYPE_FP32 dims: [ 4 ] }]
+output [{ name: "y" data_type: TYPE_FP32 dims: [ 4 ] label_filename: "labels.txt" }]
+dynamic_batching { }
+`;
+
+/** Its labels. */
+export const SCORES_LABELS = "ant\nbee\ncat\ndog\n";
+
 /** A gateway on a free port. */
 export interface ClientGateway extends AsyncDisposable {
   /** Host and port, as Triton's clients want it. */
@@ -56,6 +67,9 @@ function repositoryFiles(): Record<string, string | Uint8Array> {
     "versions/1/model.onnx": scaleModel(1),
     "versions/2/model.onnx": scaleModel(2),
     "versions/config.pbtxt": "version_policy { all {} }\n",
+    "scores/1/model.onnx": identityModel(),
+    "scores/config.pbtxt": SCORES_CONFIG,
+    "scores/labels.txt": SCORES_LABELS,
     "mlp/1/model.onnx": mlpModel(),
     "mlp/labels.txt": Array.from({ length: 10 }, (_, digit) => `digit ${digit}\n`).join(""),
     "mlp/config.pbtxt": `

@@ -25,12 +25,29 @@ export interface InstalledProgram {
 
 /** A Python that has what `requirements.txt` names; the path of its interpreter. */
 export async function installPython(setting: ClientSetting): Promise<string> {
-  const folder = join(setting.installFolder, "python");
+  return await installPackages(setting, "python", await Deno.readTextFile(REQUIREMENTS));
+}
+
+/**
+ * A Python of its own with packages.
+ *
+ * @param name Of its folder.
+ * @param requirements As in a requirements file.
+ * @returns The path of its interpreter.
+ */
+export async function installPackages(
+  setting: ClientSetting,
+  name: string,
+  requirements: string,
+): Promise<string> {
+  const folder = join(setting.installFolder, name);
   const interpreter = join(folder, Deno.build.os === "windows" ? "Scripts" : "bin", "python");
-  await installOnce(folder, await Deno.readTextFile(REQUIREMENTS), async () => {
-    setting.progress("Installing tritonclient");
+  await installOnce(folder, requirements, async () => {
+    setting.progress(`Installing ${requirements.trim().replaceAll("\n", ", ")}`);
     await must("python3", ["-m", "venv", "--clear", folder]);
-    await must(interpreter, ["-m", "pip", "install", "--quiet", "--requirement", REQUIREMENTS]);
+    const file = join(folder, "requirements.txt");
+    await Deno.writeTextFile(file, requirements);
+    await must(interpreter, ["-m", "pip", "install", "--quiet", "--requirement", file]);
   });
   return interpreter;
 }

@@ -16,13 +16,18 @@ import { type ClientChecks, Unavailable } from "./client.ts";
 import { curlChecks } from "./curl.ts";
 import { startClientGateway } from "./fixtures.ts";
 import { perfAnalyzerChecks } from "./perf_analyzer.ts";
+import { tritonChecks } from "./triton/compare.ts";
 import { tritonclientChecks } from "./tritonclient.ts";
 
 const CLIENTS: ReadonlyMap<string, ClientChecks> = new Map([
   ["curl", curlChecks],
   ["tritonclient", tritonclientChecks],
   ["perf_analyzer", perfAnalyzerChecks],
+  ["triton", tritonChecks],
 ]);
+
+/** Runs only where it is named: it is a server itself, and large. */
+const ONLY_NAMED = "triton";
 
 /** Nothing failed, but a client could not be had. */
 const EXIT_UNAVAILABLE = 3;
@@ -31,7 +36,8 @@ const INSTALL_FOLDER = fileURLToPath(new URL("../../../.venv/clients", import.me
 
 const AFTER_HELP = `
 Clients: ${[...CLIENTS.keys()].join(", ")}. Those in Python need python3 and a package index; they
-are installed into .venv/clients, which may be deleted at any time.
+are installed into .venv/clients, which may be deleted at any time. triton runs only where --only
+names it: it starts a real Triton and compares its answers with the gateway's.
 
 Exit codes: 0 all checks passed; 1 some failed; 2 wrong flags; 3 none failed, but a client could not
 be had.
@@ -59,7 +65,7 @@ export const conformance: Run = defineCommand(
       await using gateway = await startClientGateway();
       const setting = { address: gateway.address, installFolder: INSTALL_FOLDER, progress };
       for (const [name, checks] of CLIENTS) {
-        if (options.only && !options.only.includes(name)) continue;
+        if (options.only ? !options.only.includes(name) : name === ONLY_NAMED) continue;
         const counts = { passed: 0, failed: 0 };
         try {
           for await (const { name: what, problem } of checks(setting)) {
