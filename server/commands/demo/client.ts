@@ -41,7 +41,11 @@ export async function infer(
   const url = new URL(`/v2/models/${encodeURIComponent(model)}/infer`, server);
   const response = await fetch(url, {
     method: "POST",
-    headers: { [HEADER_LENGTH]: String(header.byteLength) },
+    headers: {
+      [HEADER_LENGTH]: String(header.byteLength),
+      // Tensors hardly shrink; without this, fetch asks for compressed ones.
+      "accept-encoding": "identity",
+    },
     body: new Blob([header, ...inputs.map(({ data }) => data)]),
     signal,
   });

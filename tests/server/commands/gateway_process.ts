@@ -15,11 +15,11 @@ export class GatewayProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #reading: Promise<void>;
 
-  private constructor(flags: readonly string[], env: Readonly<Record<string, string>>) {
+  private constructor(flags: readonly string[], denoFlags: readonly string[]) {
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: [...startTask(), "--port", "0", ...flags],
+      args: [...startTask(denoFlags), "--port", "0", ...flags],
       cwd: ROOT,
-      env: { NO_COLOR: "1", ...env },
+      env: { NO_COLOR: "1" },
       stdout: "null",
       stderr: "piped",
     }).spawn();
@@ -29,12 +29,12 @@ export class GatewayProcess implements AsyncDisposable {
 
   /** Starts it on a free port. */
   static start(...flags: string[]): GatewayProcess {
-    return new GatewayProcess(flags, {});
+    return new GatewayProcess(flags, []);
   }
 
-  /** Starts it on a free port, with these environment variables added. */
-  static startIn(env: Readonly<Record<string, string>>, ...flags: string[]): GatewayProcess {
-    return new GatewayProcess(flags, env);
+  /** Starts it on a free port, open to a debugger; what it listens on is in {@linkcode stderr}. */
+  static debugged(...flags: string[]): GatewayProcess {
+    return new GatewayProcess(flags, ["--inspect=127.0.0.1:0"]);
   }
 
   async #read(): Promise<void> {
@@ -84,12 +84,12 @@ export class GatewayProcess implements AsyncDisposable {
   }
 }
 
-/** The arguments of `deno` in the task `start`. */
-function startTask(): string[] {
+/** The arguments of `deno` in the task `start`, with more of its own flags. */
+function startTask(flags: readonly string[]): string[] {
   const { tasks } = JSON.parse(
     Deno.readTextFileSync(new URL("../../../deno.json", import.meta.url)),
   );
-  const [deno, ...args] = (tasks.start.command as string).split(" ");
-  assert.equal(deno, "deno");
-  return args;
+  const [deno, run, ...args] = (tasks.start.command as string).split(" ");
+  assert.deepEqual([deno, run], ["deno", "run"]);
+  return [run, ...flags, ...args];
 }
