@@ -1,6 +1,6 @@
 /**
- * Where the gateway answers otherwise than Triton, on purpose, and why. What neither this table nor
- * {@linkcode ../compare.ts} lets pass is a fault.
+ * Where the gateway answers otherwise than Triton, on purpose, and why. Any other difference that
+ * `compare.ts` sees is a fault.
  *
  * @module
  */

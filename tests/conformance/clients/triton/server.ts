@@ -14,7 +14,7 @@ import { installPackages } from "../install.ts";
 
 /** Triton 2.51 without GPU backends. */
 const PACKAGES = ["nvidia-pytriton==0.7.0", "numpy==1.26.4"];
-const MODEL = await Deno.readTextFile(fileURLToPath(new URL("./model.py", import.meta.url)));
+const MODEL = fileURLToPath(new URL("./model.py", import.meta.url));
 const LONGEST_START_SECONDS = 120;
 
 /** A running Triton; disposing of it ends it. */
@@ -40,7 +40,9 @@ export async function startTriton(setting: ClientSetting): Promise<Triton> {
   );
 
   await using parts = new AsyncDisposableStack();
-  const repository = parts.use(await repositoryWith(repositoryFiles()));
+  const repository = parts.use(
+    await repositoryWith(repositoryFiles(await Deno.readTextFile(MODEL))),
+  );
   const port = freePort();
   setting.progress("Starting Triton");
   const server = new Deno.Command(join(home, "bin/tritonserver"), {
@@ -88,16 +90,16 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-function repositoryFiles(): Record<string, string> {
+function repositoryFiles(model: string): Record<string, string> {
   const datatypes = (Object.keys(DATATYPE_BYTES) as Datatype[]).filter((name) => name !== "BF16");
   const files: Record<string, string> = {};
-  const add = (name: string, config: string, versions: readonly number[] = [1], code = MODEL) => {
+  const add = (name: string, config: string, versions: readonly number[] = [1], code = model) => {
     files[`${name}/config.pbtxt`] = `backend: "python"\n${config}`;
     for (const version of versions) files[`${name}/${version}/model.py`] = code;
   };
   for (const datatype of datatypes) {
     const type = `TYPE_${datatype === "BYTES" ? "STRING" : datatype}`;
-    add(datatype, io([`x`], "y", type, "-1"));
+    add(datatype, io(["x"], "y", type, "-1"));
   }
   add("add", io(["a", "b"], "sum", "TYPE_FP32", "-1, 4"));
   add("versions", `version_policy { all {} }\n${io(["x"], "y", "TYPE_FP32", "-1, 4")}`, [1, 2]);
