@@ -23,18 +23,36 @@ export function checkClassification(name: string, datatype: Datatype): void {
   );
 }
 
+/** How an output is to be classified: plain data, which a Worker can be given. */
+export interface Classification {
+  /** So many of the largest values. */
+  readonly classes: number;
+  /** Whether the leading dimension counts rows. */
+  readonly byRow: boolean;
+  /** Names of the values, where there are any. */
+  readonly labels?: readonly string[];
+}
+
 /**
- * The `classes` largest values of every row.
+ * The classification of an output of a model.
  *
  * @param index Place of the output in the model's signature: its leading dimension counts rows where
  *   the model leaves it free.
+ */
+export function classificationOf(model: Model, index: number, classes: number): Classification {
+  const { name, shape } = model.signature.outputs[index];
+  const byRow = model.maxBatchSize > 0 || (shape.length > 1 && shape[0] === -1);
+  return { classes, byRow, labels: model.labels.get(name) };
+}
+
+/**
+ * The largest values of every row.
+ *
  * @returns BYTES of shape `[rows, min(classes, values)]`, or without rows where there are none.
  */
-export function classify(model: Model, index: number, tensor: Tensor, classes: number): Tensor {
-  const spec = model.signature.outputs[index];
-  const labels = model.labels.get(tensor.name);
-  const byRow = tensor.shape.length > 0 &&
-    (model.maxBatchSize > 0 || (spec.shape.length > 1 && spec.shape[0] === -1));
+export function classify(tensor: Tensor, how: Classification): Tensor {
+  const { classes, labels } = how;
+  const byRow = how.byRow && tensor.shape.length > 0;
   const read = READ[tensor.datatype];
   if (read === undefined) throw new TypeError(`${tensor.datatype} has no numeric order`);
   const values = read(tensor.data);
@@ -43,10 +61,10 @@ export function classify(model: Model, index: number, tensor: Tensor, classes: n
   const taken = Math.min(classes, width);
   const elements: Uint8Array<ArrayBuffer>[] = [];
   for (let row = 0; row < rows; row++) {
-    const order = Array.from({ length: width }, (_, i) => i);
+    const order = Uint32Array.from({ length: width }, (_, i) => i);
     const at = (i: number) => values[row * width + i];
     order.sort((a, b) => descending(at(a), at(b)));
-    for (const i of order.slice(0, taken)) {
+    for (const i of order.subarray(0, taken)) {
       const value = at(i);
       const label = labels?.[i];
       const text = typeof value === "number" ? fixed(value) : String(value);

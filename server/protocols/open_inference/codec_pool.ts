@@ -82,10 +82,10 @@ export class CodecPool implements Disposable {
   /** `encodeResponse` elsewhere. Copies the outputs before it returns. */
   async encode(head: string, outputs: readonly EncodedOutput[]): Promise<ResponseBody> {
     const transfer: ArrayBuffer[] = [];
-    const copies = outputs.map(({ quotedName, tensor, binary }) => {
-      const data = tensor.data.slice();
+    const copies = outputs.map((output) => {
+      const data = output.tensor.data.slice();
       transfer.push(data.buffer);
-      return { quotedName, tensor: { ...tensor, data }, binary };
+      return { ...output, tensor: { ...output.tensor, data } };
     });
     const answer = await this.#ask({ kind: "encode", head, outputs: copies }, transfer);
     if (answer.kind === "encoded") return answer.response;

@@ -10,7 +10,7 @@ import { elementCount, type Tensor } from "../../../models/tensor.ts";
 import { acceptedCoding, type ContentCoding } from "../compression.ts";
 import { brokenBody, readBody } from "../body.ts";
 import type { ErrorResponder } from "../status.ts";
-import { classify } from "./classification.ts";
+import { classificationOf } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
 import { chooseOutputs, type OutputChoice } from "./output_choice.ts";
 import { decodeRaw } from "./raw_request.ts";
@@ -41,6 +41,8 @@ export interface Target {
 
 /** JSON outputs of this many elements, all together, are written in a Worker. */
 const JSON_OFF_LOOP_ELEMENTS = 50_000;
+/** Elements of JSON that are written in the time in which one is put in order and written. */
+const CLASSIFIED_ELEMENT = 10;
 
 /** Answers one inference request. Never rejects. */
 export async function infer(
@@ -182,18 +184,22 @@ function pick(
     }
     const wanted = choice[i];
     if (wanted === undefined) continue;
-    chosen.push({
-      quotedName,
-      tensor: wanted.classes > 0 ? classify(served.model, i, tensor, wanted.classes) : tensor,
-      binary: wanted.binary,
-    });
+    const { binary, classes } = wanted;
+    chosen.push(
+      classes > 0
+        ? { quotedName, tensor, binary, classification: classificationOf(served.model, i, classes) }
+        : { quotedName, tensor, binary },
+    );
   }
   return chosen;
 }
 
 function isLarge(outputs: readonly EncodedOutput[]): boolean {
   let elements = 0;
-  for (const { tensor, binary } of outputs) if (!binary) elements += elementCount(tensor.shape);
+  for (const { tensor, binary, classification } of outputs) {
+    if (classification !== undefined) elements += elementCount(tensor.shape) * CLASSIFIED_ELEMENT;
+    else if (!binary) elements += elementCount(tensor.shape);
+  }
   return elements >= JSON_OFF_LOOP_ELEMENTS;
 }
 

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Tensor } from "../../../models/tensor.ts";
+import { type Classification, classify } from "./classification.ts";
 import { bytesToJson } from "./bytes_to_json.ts";
 import { allocate } from "./slab.ts";
 
@@ -16,6 +17,8 @@ export interface EncodedOutput {
   readonly tensor: Tensor;
   /** Whether its data follow the JSON. */
   readonly binary: boolean;
+  /** Puts the largest values with their labels in the place of all. */
+  readonly classification?: Classification;
 }
 
 /** A body and how much of it is JSON. */
@@ -34,7 +37,8 @@ const encoder = new TextEncoder();
  * @param head What stands before the outputs: `{"model_name":...,"outputs":[`.
  * @throws {SluiceError} `invalid_argument` for values that JSON cannot carry.
  */
-export function encodeResponse(head: string, outputs: readonly EncodedOutput[]): ResponseBody {
+export function encodeResponse(head: string, given: readonly EncodedOutput[]): ResponseBody {
+  const outputs = given.some(isClassified) ? given.map(classified) : given;
   let json = head;
   let blobBytes = 0;
   for (let i = 0; i < outputs.length; i++) {
@@ -68,4 +72,15 @@ export function encodeResponse(head: string, outputs: readonly EncodedOutput[]):
     at += tensor.data.byteLength;
   }
   return { body, jsonBytes };
+}
+
+function isClassified({ classification }: EncodedOutput): boolean {
+  return classification !== undefined;
+}
+
+function classified(output: EncodedOutput): EncodedOutput {
+  const { tensor, classification } = output;
+  return classification === undefined
+    ? output
+    : { ...output, tensor: classify(tensor, classification) };
 }

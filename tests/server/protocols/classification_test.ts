@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import type { Datatype } from "../../../models/tensor.ts";
-import { classify } from "../../../server/protocols/open_inference/classification.ts";
+import {
+  classificationOf,
+  classify,
+} from "../../../server/protocols/open_inference/classification.ts";
 import { unframeElements } from "../../../server/protocols/open_inference/bytes_elements.ts";
-import { ask, errorOf, testApp } from "./exchange.ts";
+import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
 
 const model = (shape: readonly number[], maxBatchSize = 0, datatype: Datatype = "FP32") =>
@@ -25,12 +28,8 @@ const texts = (data: Uint8Array<ArrayBuffer>) =>
 
 Deno.test("classify() gives the largest values of every row, with labels where there are any", () => {
   const values = new Float32Array([0.1, 0.636409, 0.2, 3, 2, 1]);
-  const { shape, datatype, data } = classify(
-    model([-1, 3], 8),
-    0,
-    tensor("FP32", [2, 3], values),
-    2,
-  );
+  const how = classificationOf(model([-1, 3], 8), 0, 2);
+  const { shape, datatype, data } = classify(tensor("FP32", [2, 3], values), how);
   assert.equal(datatype, "BYTES");
   assert.deepEqual(shape, [2, 2]);
   assert.deepEqual(texts(data), [
@@ -43,7 +42,10 @@ Deno.test("classify() gives the largest values of every row, with labels where t
 
 Deno.test("classify() takes a tensor without a batch as one row, and no more than it has", () => {
   const values = new Float32Array([1, 2]);
-  const { shape, data } = classify(model([2]), 0, tensor("FP32", [2], values), 9);
+  const { shape, data } = classify(
+    tensor("FP32", [2], values),
+    classificationOf(model([2]), 0, 9),
+  );
   assert.deepEqual(shape, [2]);
   assert.deepEqual(texts(data), ["2.000000:1:bee", "1.000000:0:ant"]);
 });
@@ -59,7 +61,10 @@ Deno.test("classify() reads every numeric datatype as it is", () => {
     ["FP32", new Float32Array([NaN, -0]), "-0.000000:1:bee"],
   ];
   for (const [datatype, values, expected] of cases) {
-    const { data } = classify(model([2], 0, datatype), 0, tensor(datatype, [2], values), 1);
+    const { data } = classify(
+      tensor(datatype, [2], values),
+      classificationOf(model([2], 0, datatype), 0, 1),
+    );
     assert.deepEqual(texts(data), [expected], datatype);
   }
 });
@@ -82,6 +87,30 @@ Deno.test("infer answers a classification as BYTES", async () => {
   );
   const off = await ask(app, "POST", "/v2/models/classes/infer", request(0, "FP32", [1, 3, 2]));
   assert.ok(off.text.endsWith('"datatype":"FP32","shape":[1,3],"data":[1.0,3.0,2.0]}]}'));
+});
+
+Deno.test("infer classifies large outputs in a Worker, with labels and in binary", async () => {
+  const count = 6000;
+  const values = Float32Array.from({ length: count }, (_, i) => -i);
+  const { body, headers } = binaryBody({
+    inputs: [{
+      name: "x",
+      shape: [1, count],
+      datatype: "FP32",
+      parameters: { binary_data_size: count * 4 },
+    }],
+    outputs: [{ name: "y", parameters: { classification: 2, binary_data: true } }],
+  }, new Uint8Array(values.buffer));
+  await using app = testApp({ engine: fakeEngine([model([-1, -1], 8)]) });
+  const { bytes, headers: answered } = await ask(
+    app,
+    "POST",
+    "/v2/models/classes/infer",
+    body,
+    headers,
+  );
+  const jsonBytes = Number(answered.get("inference-header-content-length"));
+  assert.deepEqual(texts(bytes.slice(jsonBytes)), ["-0.000000:0:ant", "-1.000000:1:bee"]);
 });
 
 Deno.test("infer refuses a classification of what has no order", async () => {
