@@ -30,7 +30,7 @@ export interface ShortRun {
 }
 
 /** Runs that a load is worth. */
-const MOST_RUNS = 3;
+const MOST_RUNS = 4;
 /** A trial that is expected to take longer is left out, after the first. */
 const LONGEST_TRIAL_MICROS = 250_000;
 /** What looks shorter than this, hop included, is worth holding the event loop for once more. */
@@ -51,18 +51,19 @@ export async function measure(
   using session = await Session.load(environment, source, { ...options, sharedArena: false });
   const arenaWeightBytes = session.arenaStatistics().inUse;
   const samples: MemorySample[] = [];
-  let microsPerRow = 0;
+  let microsPerElement = 0;
   let shortRun: ShortRun | undefined;
   for (const trial of trialsBySize(model)) {
     if (samples.length === MOST_RUNS || options.signal?.aborted) break;
-    if (microsPerRow * trial.rows > LONGEST_TRIAL_MICROS) break;
+    const elements = inputElements(trial.inputs);
+    if (microsPerElement * elements > LONGEST_TRIAL_MICROS) break;
     try {
       const { micros, sample, inPlaceMicros } = await runTrial(session, model, trial);
       samples.push(sample);
       if (inPlaceMicros !== undefined) {
         shortRun ??= { elements: sample.elements, micros: inPlaceMicros };
       }
-      microsPerRow = micros / trial.rows;
+      microsPerElement = micros / Math.max(1, elements);
     } catch {
       continue;
     }

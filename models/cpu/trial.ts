@@ -8,16 +8,21 @@ import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tenso
 
 /** Complete inputs in the model's order. */
 export interface Trial {
-  /** Requests joined in it. */
-  readonly rows: number;
   /** Without optional ones that the sample leaves out. */
   readonly inputs: readonly Tensor[];
 }
 
+/** Sizes that free dimensions get where there is no sample: two, to show how a run grows with them. */
+const FREE_DIMS = [1, 8];
+
 /** Trials of the model's samples, or of zeros where it has none. */
 export function trialsOf(model: Model): Trial[] {
-  const samples = model.samples.length > 0 ? model.samples : [zeros(model.signature.inputs)];
-  return samples.map((sample) => ({ rows: 1, inputs: inOrder(model.signature.inputs, sample) }));
+  const { inputs } = model.signature;
+  const anyFree = inputs.some(({ shape }) => shape.some((dim) => dim < 0));
+  const samples = model.samples.length > 0
+    ? model.samples
+    : FREE_DIMS.slice(0, anyFree ? undefined : 1).map((free) => zeros(inputs, free));
+  return samples.map((sample) => ({ inputs: inOrder(inputs, sample) }));
 }
 
 /** The same trial so many times over, along the batch axis of the inputs that have one. */
@@ -27,7 +32,6 @@ export function repeated(trial: Trial, rows: number, model: Model): Trial {
     signature.inputs.filter((_, index) => batching.batchedInputs[index]).map(({ name }) => name),
   );
   return {
-    rows: trial.rows * rows,
     inputs: trial.inputs.map((input) => batched.has(input.name) ? repeat(input, rows) : input),
   };
 }
@@ -36,9 +40,9 @@ function inOrder(specs: readonly TensorSpec[], sample: readonly Tensor[]): Tenso
   return specs.flatMap((spec) => sample.find((tensor) => tensor.name === spec.name) ?? []);
 }
 
-function zeros(specs: readonly TensorSpec[]): Tensor[] {
+function zeros(specs: readonly TensorSpec[], free: number): Tensor[] {
   return specs.filter((spec) => !spec.optional).map(({ name, datatype, shape: declared }) => {
-    const shape = declared.map((dim) => dim < 0 ? 1 : dim);
+    const shape = declared.map((dim) => dim < 0 ? free : dim);
     // In the protocol's form an empty string is four zero bytes, its length.
     const bytes = datatype === "BYTES" ? 4 * elementCount(shape) : byteLength(datatype, shape);
     return { name, datatype, shape, data: new Uint8Array(bytes) };

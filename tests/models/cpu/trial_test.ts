@@ -14,16 +14,17 @@ Deno.test("trialsOf() puts each sample in the model's order", () => {
 Deno.test("trialsOf() makes zeros where a model has no samples, without its optional inputs", () => {
   const [numbers] = trialsOf(modelOf("optional", optionalInputModel()));
   assert.deepEqual(numbers.inputs, [fp32Tensor("x", [1, 4], [0, 0, 0, 0])]);
-  const [strings] = trialsOf(modelOf("strings", identityModel("BYTES", ["n", 2])));
-  const empty: Tensor = { name: "x", datatype: "BYTES", shape: [1, 2], data: new Uint8Array(8) };
-  assert.deepEqual(strings.inputs, [empty]);
+  const strings = trialsOf(modelOf("strings", identityModel("BYTES", ["n", 2])));
+  const empty = (n: number): Tensor => (
+    { name: "x", datatype: "BYTES", shape: [n, 2], data: new Uint8Array(8 * n) }
+  );
+  assert.deepEqual(strings.map(({ inputs }) => inputs), [[empty(1)], [empty(8)]]);
 });
 
 Deno.test("repeated() joins a trial to itself along the batch axis alone", () => {
   const samples = [[fp32Tensor("x", [1, 4], [1, 2, 3, 4]), fp32Tensor("rate", [], [5])]];
   const model = modelOf("scalar", scalarInputModel(), { samples });
-  const { rows, inputs } = repeated(trialsOf(model)[0], 3, model);
-  assert.equal(rows, 3);
+  const { inputs } = repeated(trialsOf(model)[0], 3, model);
   assert.deepEqual(inputs.map((input) => input.shape), [[3, 4], []]);
   assert.deepEqual(fp32Values(inputs[0]), [1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4]);
 });
