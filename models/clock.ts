@@ -21,13 +21,23 @@ export interface Clock {
   soon(callback: () => void): void;
 }
 
+/** The longest that the system's timers wait; beyond it they fire at once. */
+const LONGEST_WAIT_MILLIS = 2 ** 31 - 1;
+
 /** The machine's own time. */
 export class SystemClock implements Clock {
   nowMicros(): number {
     return Math.floor(performance.now() * 1000);
   }
   at(atMicros: number, callback: () => void): Timer {
-    const id = setTimeout(callback, Math.max(0, (atMicros - this.nowMicros()) / 1000));
+    let id: ReturnType<typeof setTimeout>;
+    const wait = () => {
+      const millis = Math.max(0, (atMicros - this.nowMicros()) / 1000);
+      id = millis <= LONGEST_WAIT_MILLIS
+        ? setTimeout(callback, millis)
+        : setTimeout(wait, LONGEST_WAIT_MILLIS);
+    };
+    wait();
     return { cancel: () => clearTimeout(id) };
   }
   soon(callback: () => void): void {

@@ -70,7 +70,12 @@ export interface SettingNotes {
 const notes = z.registry<SettingNotes>();
 
 const SIZE = "a size such as 512MiB, 2GB or a number of bytes";
-const SECONDS = "a number of seconds, 0 or more";
+/** Eleven days; timers end at twenty-four. */
+const MOST_SECONDS = 1_000_000;
+const SECONDS = `a number of seconds from 0 to ${MOST_SECONDS}`;
+/** Each is a thread, or working memory of its own: more than any machine has use for. */
+const MOST_PARALLEL = 1024;
+const PARALLEL = `a whole number from 1 to ${MOST_PARALLEL}`;
 
 const size = z.union([z.int().nonnegative(), z.string().regex(SIZE_PATTERN)])
   .transform((value, context) => {
@@ -80,7 +85,8 @@ const size = z.union([z.int().nonnegative(), z.string().regex(SIZE_PATTERN)])
     return z.NEVER;
   });
 const positive = z.int().positive();
-const seconds = z.number().nonnegative();
+const parallel = z.int().min(1).max(MOST_PARALLEL);
+const seconds = z.number().min(0).max(MOST_SECONDS);
 const onOff = z.boolean();
 
 const settings = {
@@ -96,12 +102,12 @@ const settings = {
   device: z.enum(["auto", "cpu", "simulated"]).default("auto")
     .describe("What runs the models: cpu, or simulated for made-up answers; auto is cpu so far.")
     .register(notes, { argument: "<name>", expected: "auto, cpu or simulated" }),
-  lanes: positive.default(2)
+  lanes: parallel.default(2)
     .describe("Iterations that run at once.")
-    .register(notes, { argument: "<n>", expected: "a whole number, 1 or more" }),
-  threads: positive.optional()
+    .register(notes, { argument: "<n>", expected: PARALLEL }),
+  threads: parallel.optional()
     .describe("Threads of ONNX Runtime's one pool, shared by all lanes. Without it: all cores.")
-    .register(notes, { argument: "<n>", expected: "a whole number, 1 or more" }),
+    .register(notes, { argument: "<n>", expected: PARALLEL }),
   memory: size.optional()
     .describe("What models and lanes may take. Without it: three quarters of the machine's memory.")
     .register(notes, { argument: "<size>", expected: SIZE }),

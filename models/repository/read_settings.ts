@@ -72,7 +72,7 @@ async function readConfig(
     where = `The configuration given for "${name}"`;
     parsed = parseConfigJson(options.config, where);
   } else {
-    const text = await readText(files, path);
+    const text = await readText(files, path, LARGEST_CONFIG_BYTES);
     if (text === undefined) return { where };
     parsed = parseConfigText(text, where);
   }
@@ -104,9 +104,23 @@ function checkServable(name: string, config: ModelConfig, where: string): void {
   }
 }
 
-async function readText(files: ModelFiles, path: string): Promise<string | undefined> {
+/** Configurations are some kilobytes; a model's own samples and labels may take more. */
+const LARGEST_CONFIG_BYTES = 2 ** 20;
+const LARGEST_TEXT_BYTES = 64 * 2 ** 20;
+
+async function readText(
+  files: ModelFiles,
+  path: string,
+  largestBytes = LARGEST_TEXT_BYTES,
+): Promise<string | undefined> {
   const entry = await files.entry(path);
   if (entry === undefined) return undefined;
+  if (entry.size > largestBytes) {
+    throw new SluiceError(
+      "invalid_argument",
+      `${files.describe(path)} has ${entry.size} bytes, expected at most ${largestBytes}`,
+    );
+  }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(await files.read(entry));
   } catch (error) {

@@ -24,7 +24,13 @@ export interface Io {
 export function processIo(): Io {
   return {
     out: (text) => write(Deno.stdout, text),
-    err: (text) => write(Deno.stderr, text),
+    err(text) {
+      try {
+        write(Deno.stderr, text);
+      } catch {
+        // A log's full disk is no reason to stop, and there is nowhere else to say so.
+      }
+    },
     interactive: Deno.stderr.isTerminal(),
     columns: Deno.stdout.isTerminal() ? Deno.consoleSize().columns : 100,
     env: (name) => Deno.env.get(name),

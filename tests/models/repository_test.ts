@@ -27,6 +27,16 @@ Deno.test("FileRepository.list() names the folders that can be models, sorted", 
   assert.deepEqual(await new FileRepository(folder.path).list(), ["a", "b"]);
 });
 
+Deno.test("FileRepository.read() refuses a config.pbtxt of more than 1 MiB, unread", async () => {
+  const comments = "# as good as nothing\n".repeat(49_000);
+  const model = { "m/1/model.onnx": SCALE };
+  assert.equal((await read({ ...model, "m/config.pbtxt": comments })).models.length, 1);
+  await assert.rejects(
+    read({ ...model, "m/config.pbtxt": comments + comments }),
+    refusal("invalid_argument", /^m\/config.pbtxt has \d+ bytes, expected at most 1048576$/),
+  );
+});
+
 Deno.test("FileRepository says when its folder is missing", async () => {
   await using folder = await repositoryWith({});
   const repository = new FileRepository(join(folder.path, "nowhere"));

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { SystemClock } from "../../models/clock.ts";
+
+Deno.test("SystemClock.at() waits in parts where the system's timers do not go so far", () => {
+  const { setTimeout } = globalThis;
+  const waits: { readonly then: () => void; readonly millis: number }[] = [];
+  globalThis.setTimeout =
+    ((then: () => void, millis: number) =>
+      waits.push({ then, millis })) as unknown as typeof setTimeout;
+  try {
+    const clock = new SystemClock();
+    clock.at(clock.nowMicros() + 1e15, () => assert.fail("thirty years are not over"));
+    waits[0].then();
+    assert.deepEqual(waits.map(({ millis }) => millis), [2 ** 31 - 1, 2 ** 31 - 1]);
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+});
