@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { setTimeout } from "node:timers/promises";
 import { SluiceError } from "../models/errors.ts";
 import { within } from "./within.ts";
 
@@ -32,17 +33,47 @@ export interface Listener {
   close(timeoutMillis: number): Promise<boolean>;
 }
 
+/** Before listening anew: by then clients may have left, and a flood makes few lines in the log. */
+const REOPEN_MILLIS = 1000;
+
 /**
  * Listens at once, so that a port in use is known before any model is loaded.
  *
+ * Where the system refuses a connection, for want of file descriptors mostly, `Deno.serve` ends: it
+ * finishes what it has begun and accepts no more. Then the port is listened on anew.
+ *
  * @param port 0 picks a free one.
+ * @param report Told when the system refuses connections.
  * @throws {SluiceError} `conflict` when the port is in use, `invalid_argument` when it or the host
  * cannot be listened on.
  */
-export function listen(host: string, port: number, handler: HttpHandler): Listener {
+export function listen(
+  host: string,
+  port: number,
+  handler: HttpHandler,
+  report: (message: string) => void = () => {},
+): Listener {
   let current = handler;
-  const server = serve(host, port, (request, info) => current(request, info));
+  let closing = false;
+  const answer: HttpHandler = (request, info) => current(request, info);
+  let server = serve(host, port, answer);
   const address = server.addr;
+  const reopen = async (fault: unknown) => {
+    report(
+      `Connections are refused for a moment: ${fault instanceof Error ? fault.message : fault}`,
+    );
+    while (!closing) {
+      await setTimeout(REOPEN_MILLIS);
+      try {
+        if (!closing) server = serve(host, address.port, answer);
+        return watch();
+      } catch (error) {
+        report(`Still refused: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  };
+  const watch = () => void server.finished.catch(reopen);
+  watch();
   return {
     url: `http://${
       address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname
@@ -59,7 +90,10 @@ export function listen(host: string, port: number, handler: HttpHandler): Listen
         return response;
       };
     },
-    close: (timeoutMillis) => within(timeoutMillis, server.shutdown()),
+    close(timeoutMillis) {
+      closing = true;
+      return within(timeoutMillis, server.shutdown());
+    },
   };
 }
 

@@ -52,7 +52,7 @@ export async function startGateway(
   config: GatewayConfig,
   report: (message: string) => void = () => {},
 ): Promise<Gateway> {
-  const listener = listen(config.host, config.port, answerWhileLoading);
+  const listener = listen(config.host, config.port, answerWhileLoading, report);
   const parts = new AsyncDisposableStack();
   const say = config.quiet ? () => {} : report;
   try {

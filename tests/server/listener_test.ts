@@ -29,6 +29,45 @@ Deno.test("listen() says so when the host cannot be listened on", () => {
   });
 });
 
+Deno.test({
+  name: "listen() goes on when clients have taken every file descriptor",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    const script = new URL("./listener_process.ts", import.meta.url).pathname;
+    const process = new Deno.Command("sh", {
+      args: [
+        "-c",
+        'ulimit -n 64; exec "$0" run --allow-all --no-check "$1"',
+        Deno.execPath(),
+        script,
+      ],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const lines = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const faults = process.stderr.pipeThrough(new TextDecoderStream()).getReader();
+    const port = Number((await lines.read()).value);
+    const taken: Deno.Conn[] = [];
+    try {
+      while (true) taken.push(await Deno.connect({ hostname: "127.0.0.1", port }));
+    } catch {
+      // Refused: it is out of file descriptors.
+    }
+    assert.match((await faults.read()).value!, /refused for a moment/);
+    for (const connection of taken) connection.close();
+    let text = "";
+    while (text === "") {
+      text = await fetch(`http://127.0.0.1:${port}`).then((answer) => answer.text(), () => "");
+    }
+    assert.equal(text, "hello");
+    await lines.cancel();
+    await faults.cancel();
+    await process.stdin.close();
+    await process.status;
+  },
+});
+
 Deno.test("sendClientsAway() says so in every answer and cuts no connection", async () => {
   const listener = open();
   using connection = await connect(listener);
