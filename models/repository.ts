@@ -144,13 +144,16 @@ export class FileRepository implements Repository {
   }
 
   async #root(): Promise<string> {
+    let root: string;
     try {
-      return await Deno.realPath(this.folder);
+      root = await Deno.realPath(this.folder);
     } catch (error) {
       throw new SluiceError("not_found", `The model repository ${this.folder} is missing`, {
         cause: error,
       });
     }
+    if (await isFolder(root)) return root;
+    throw new SluiceError("invalid_argument", `The model repository ${this.folder} is no folder`);
   }
 }
 

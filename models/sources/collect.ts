@@ -57,6 +57,7 @@ export async function collectFiles(path: string, version?: number): Promise<Coll
 
 /** The model under its name in the repository, and its external data. */
 async function modelFiles(path: string, fileName: string): Promise<Map<string, string>> {
+  await checkIsFile(path);
   const files = new Map([[fileName, path]]);
   for (const location of (await decodeOnnxFile(path, path)).externalData) {
     const contained = containedPath(location, `${path}: external data`);
@@ -64,6 +65,7 @@ async function modelFiles(path: string, fileName: string): Promise<Map<string, s
     if (await stat(data) === undefined) {
       throw new SluiceError("not_found", `${path} needs external data, and ${data} is missing`);
     }
+    await checkIsFile(data);
     files.set(contained, data);
   }
   return files;
@@ -83,6 +85,7 @@ function onlyModel(folder: string, names: readonly string[], fileName: string): 
 async function readConfig(folder: string): Promise<ModelConfig> {
   const path = join(folder, "config.pbtxt");
   if (await stat(path) === undefined) return {};
+  await checkIsFile(path);
   return parseConfigText(await Deno.readTextFile(path), path).config;
 }
 
@@ -103,6 +106,7 @@ async function readSettings(
 ): Promise<CollectedFiles["settings"]> {
   if (!names.includes("manifest.json")) return {};
   const path = join(folder, "manifest.json");
+  await checkIsFile(path);
   const { versions: _versions, ...settings } = parseManifest(await Deno.readTextFile(path), path);
   return settings;
 }
@@ -116,6 +120,13 @@ async function stat(path: string): Promise<Deno.FileInfo | undefined> {
     }
     throw error;
   }
+}
+
+/** Opening a named pipe, for one, would wait for ever. */
+async function checkIsFile(path: string): Promise<void> {
+  const info = await stat(path);
+  if (info === undefined) throw new SluiceError("not_found", `${path} is missing`);
+  if (!info.isFile) throw new SluiceError("invalid_argument", `${path} is no file`);
 }
 
 function noVersions(path: string): SluiceError {

@@ -27,6 +27,14 @@ Deno.test("FileRepository.list() names the folders that can be models, sorted", 
   assert.deepEqual(await new FileRepository(folder.path).list(), ["a", "b"]);
 });
 
+Deno.test("FileRepository says when its folder is none", async () => {
+  await using folder = await repositoryWith({ "file.txt": "" });
+  await assert.rejects(
+    new FileRepository(join(folder.path, "file.txt")).list(),
+    refusal("invalid_argument", /file\.txt is no folder$/),
+  );
+});
+
 Deno.test("FileRepository.read() refuses a config.pbtxt of more than 1 MiB, unread", async () => {
   const comments = "# as good as nothing\n".repeat(49_000);
   const model = { "m/1/model.onnx": SCALE };

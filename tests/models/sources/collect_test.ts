@@ -85,3 +85,19 @@ Deno.test("collectFiles() refuses what is no model", async () => {
     refusal("invalid_argument", /^a\.onnx has no versions to choose from$/),
   );
 });
+
+Deno.test({
+  name: "collectFiles() refuses named pipes, which nobody may ever write to",
+  ignore: Deno.build.os === "windows",
+  async fn() {
+    await using folder = await repositoryWith({ "net/other.txt": "" });
+    const pipe = join(folder.path, "net", "model.onnx");
+    await new Deno.Command("mkfifo", { args: [pipe] }).output();
+    for (const path of [pipe, join(folder.path, "net")]) {
+      await assert.rejects(
+        collectFiles(path),
+        refusal("invalid_argument", /model\.onnx is no file$/),
+      );
+    }
+  },
+});
