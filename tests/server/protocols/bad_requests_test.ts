@@ -126,7 +126,10 @@ const BODIES: readonly (readonly [body: string | Record<string, unknown>, says: 
   [{ inputs: [x], outputs: [{ name: "y", parameters: { binary_data: 1 } }] }, "'binary_data'"],
   [{ inputs: [x], outputs: [{ name: "y", parameters: { classification: -1 } }] }, "-1"],
   [{ inputs: [x], outputs: [{ name: "y", parameters: { classification: "3" } }] }, '"3"'],
-  ['{"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1e400]}]}', "no larger than 1.8e308"],
+  [
+    '{"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1e400]}]}',
+    "no larger than 1.8e308",
+  ],
   ['{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[NaN,1e400]}]}', "out of range"],
   ['{"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[nan]}]}', "not valid JSON"],
   ['{"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":["NaN"]}]}', '"NaN"'],
