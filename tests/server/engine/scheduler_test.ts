@@ -385,28 +385,3 @@ Deno.test("of several queue delays the earliest is kept", async () => {
   assert.equal(soon[0].atMicros, 600);
   assert.equal(late[0].atMicros, 4100);
 });
-
-Deno.test("an overdue iteration fails readiness, is reported once, and recovers", async () => {
-  let hang = false;
-  await using sluice = await openVirtualEngine([testModel("m")], {
-    costs: new Map([["m", flat(1000)]]),
-    faults: { iteration: () => hang ? "hang" : undefined },
-  });
-  for (let i = 0; i < 10; i++) {
-    sluice.send("m");
-    sluice.clock.advanceTo(sluice.clock.nowMicros() + 2000);
-  }
-  assert.equal(sluice.engine.notReadyReason(), undefined);
-  hang = true;
-  const stuck = sluice.send("m");
-  sluice.clock.advanceTo(sluice.clock.nowMicros() + 900_000);
-  assert.equal(sluice.engine.notReadyReason(), undefined, "not before a second");
-  sluice.clock.advanceTo(sluice.clock.nowMicros() + 1_200_000);
-  assert.match(sluice.engine.notReadyReason()!, /model 'm\/1' .* has been running on lane 0/);
-  assert.equal(sluice.reports.length, 1);
-  hang = false;
-  sluice.device.releaseHung();
-  sluice.clock.advanceTo(sluice.clock.nowMicros() + 10_000);
-  assert.ok(stuck[0].outputs);
-  assert.equal(sluice.engine.notReadyReason(), undefined);
-});
