@@ -218,6 +218,8 @@ export const API = {
   },
   // OrtStatus* GetTensorMutableData(OrtValue* value, void** out)
   GetTensorMutableData: { index: 51, parameters: ["pointer", "buffer"], result: "pointer" },
+  // OrtStatus* FillStringTensor(OrtValue* value, const char* const* strings, size_t count)
+  FillStringTensor: { index: 52, parameters: ["pointer", "buffer", "usize"], result: "pointer" },
   // OrtStatus* GetResizedStringTensorElementBuffer(OrtValue* value, size_t index, size_t length,
   //     char** out)
   GetResizedStringTensorElementBuffer: {

@@ -5,11 +5,11 @@
  */
 import type { Environment } from "../../ffi/onnxruntime/environment.ts";
 import { stableBytes } from "../../ffi/onnxruntime/memory.ts";
-import { createStringTensor, writeString } from "../../ffi/onnxruntime/strings.ts";
+import { createStringTensor, writeStrings } from "../../ffi/onnxruntime/strings.ts";
 import { wrapTensor } from "../../ffi/onnxruntime/values.ts";
 import { SluiceError } from "../errors.ts";
 import { byteLength, elementCount, type TensorShape } from "../tensor.ts";
-import { elementsOf } from "./byte_strings.ts";
+import { terminateElements } from "./byte_strings.ts";
 import { ELEMENT_TYPE_OF } from "./element_types.ts";
 
 /** An input's tensor. */
@@ -92,21 +92,13 @@ class StringInput implements BoundInput {
   }
 
   write(pieces: readonly Uint8Array<ArrayBuffer>[]): void {
-    let index = 0, consumed = 0, total = 0;
-    for (const piece of pieces) {
-      total += piece.length;
-      for (const element of elementsOf(piece)) {
-        if (index < this.#count) {
-          writeString(this.#environment.runtime, this.tensor, index, element);
-        }
-        index++;
-        consumed += 4 + element.length;
-      }
+    const strings = terminateElements(pieces, this.#count);
+    const { found, rest } = strings;
+    if (found !== this.#count || rest > 0) {
+      const besides = rest === 0 ? "" : ` and ${rest} bytes that are no element`;
+      throw wrongContent(this.#input, `${found} elements${besides}`, `${this.#count} elements`);
     }
-    if (index !== this.#count || consumed !== total) {
-      const rest = consumed === total ? "" : ` and ${total - consumed} bytes that are no element`;
-      throw wrongContent(this.#input, `${index} elements${rest}`, `${this.#count} elements`);
-    }
+    writeStrings(this.#environment.runtime, this.tensor, strings);
   }
 
   [Symbol.dispose](): void {

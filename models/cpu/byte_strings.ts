@@ -4,25 +4,54 @@
  *
  * @module
  */
+import { stableBytes } from "../../ffi/onnxruntime/memory.ts";
+import type { CStrings } from "../../ffi/onnxruntime/strings.ts";
 
 const LENGTH_BYTES = 4;
 
+/** Elements of a BYTES tensor as C strings, and what was found on the way. */
+export interface Terminated extends CStrings {
+  /** How many whole elements there are; beyond the expected number, `starts` does not have them. */
+  readonly found: number;
+  /** Bytes that belong to no whole element. */
+  readonly rest: number;
+}
+
 /**
- * Elements of a BYTES tensor, as views. Stops at what is not whole: compare the count.
+ * Copies the elements of a BYTES tensor, and ends each with a NUL. The copy keeps the lengths
+ * between the elements: the first byte of each makes room for the NUL.
  *
- * @param data May be a piece of a tensor, but no element is split between pieces.
+ * @param pieces Pieces of the tensor; no element is split between them.
+ * @param count How many elements there should be.
  */
-export function* elementsOf(
-  data: Uint8Array<ArrayBuffer>,
-): Generator<Uint8Array<ArrayBuffer>, void> {
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  let offset = 0;
-  while (offset + LENGTH_BYTES <= data.length) {
-    const start = offset + LENGTH_BYTES;
-    offset = start + view.getUint32(offset, true);
-    if (offset > data.length) return;
-    yield data.subarray(start, offset);
+export function terminateElements(
+  pieces: readonly Uint8Array<ArrayBuffer>[],
+  count: number,
+): Terminated {
+  let total = 0;
+  for (const piece of pieces) total += piece.length;
+  const bytes = stableBytes(total + 1);
+  const view = new DataView(bytes.buffer);
+  const starts = new Float64Array(count);
+  const ends = new Float64Array(count);
+  let found = 0, offset = 0, rest = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, offset);
+    const limit = offset + piece.length;
+    while (offset + LENGTH_BYTES <= limit) {
+      const start = offset + LENGTH_BYTES;
+      const end = start + view.getUint32(offset, true);
+      if (end > limit) break;
+      bytes[offset] = 0;
+      starts[found] = start;
+      ends[found] = end;
+      found++;
+      offset = end;
+    }
+    rest += limit - offset;
+    offset = limit;
   }
+  return { bytes, starts, ends, found, rest };
 }
 
 /**
@@ -33,7 +62,7 @@ export function* elementsOf(
  */
 export function joinElements(
   bytes: Uint8Array<ArrayBuffer>,
-  starts: readonly number[],
+  starts: ArrayLike<number>,
 ): Uint8Array<ArrayBuffer> {
   const data = new Uint8Array(bytes.length + LENGTH_BYTES * starts.length);
   const view = new DataView(data.buffer);

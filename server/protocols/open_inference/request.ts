@@ -12,6 +12,7 @@ import { DATATYPE_BYTES, elementCount, isDatatype, type Tensor } from "../../../
 import { describe } from "../describe.ts";
 import type { Fields } from "../json_body.ts";
 import { binaryData } from "./binary_data.ts";
+import { checkElementCount, checkElementsWithNul } from "./bytes_limits.ts";
 import { needsExactJson, parseExactJson } from "./exact_json.ts";
 import { array, boolean, invalid, object, string, wholeNumber } from "./fields.ts";
 import { jsonToBytes } from "./json_to_bytes.ts";
@@ -138,6 +139,8 @@ function decodeInputs(
       );
     }
     const shape = decodeShape(name, entry.shape);
+    const strings = datatype === "BYTES" ? elementCount(shape) : 0;
+    checkElementCount(name, strings);
     const size = binarySize(name, entry.parameters);
     let data: Uint8Array<ArrayBuffer>;
     if (size === undefined) {
@@ -154,7 +157,9 @@ function decodeInputs(
       data = binaryData({ name, datatype, shape }, size, body, at);
       at += data.byteLength;
     }
-    inputs.push({ name, datatype, shape, data });
+    const input = { name, datatype, shape, data };
+    checkElementsWithNul(input, strings);
+    inputs.push(input);
   }
   if (at !== body.byteLength) {
     throw invalid(

@@ -5,7 +5,7 @@ import { openOnnxRuntime } from "../../../ffi/onnxruntime/library.ts";
 import { stableBytes } from "../../../ffi/onnxruntime/memory.ts";
 import { RunArguments } from "../../../ffi/onnxruntime/run.ts";
 import { Session } from "../../../ffi/onnxruntime/session.ts";
-import { createStringTensor, readStrings, writeString } from "../../../ffi/onnxruntime/strings.ts";
+import { createStringTensor, readStrings, writeStrings } from "../../../ffi/onnxruntime/strings.ts";
 import { copyTensor, tensorInfo, wrapTensor } from "../../../ffi/onnxruntime/values.ts";
 import {
   mlpModel,
@@ -105,17 +105,24 @@ Deno.test("Session tells what its arena holds", async () => {
   });
 });
 
-Deno.test("writeString() and readStrings() carry any bytes", async () => {
+Deno.test("writeStrings() and readStrings() carry any bytes", async () => {
   await withEnvironment(({ runtime }) => {
     const tensor = createStringTensor(runtime, [2, 2]);
     const elements = [[1, 0, 2], [], [0xff, 0x80], [0]];
-    elements.forEach((bytes, i) => writeString(runtime, tensor, i, Uint8Array.from(bytes)));
+    writeStrings(runtime, tensor, {
+      bytes: Uint8Array.from(elements.flatMap((bytes) => [...bytes, 0])),
+      starts: Float64Array.of(0, 4, 5, 8),
+      ends: Float64Array.of(3, 4, 7, 9),
+    });
     assert.deepEqual(tensorInfo(runtime, tensor), { elementType: "string", shape: [2, 2] });
     assert.deepEqual(readStrings(runtime, tensor, 4), {
       bytes: Uint8Array.from(elements.flat()),
-      starts: [0, 3, 3, 5],
+      starts: Float64Array.of(0, 3, 3, 5),
     });
-    assert.deepEqual(readStrings(runtime, tensor, 0), { bytes: new Uint8Array(0), starts: [] });
+    assert.deepEqual(readStrings(runtime, tensor, 0), {
+      bytes: new Uint8Array(0),
+      starts: new Float64Array(0),
+    });
     runtime.api.ReleaseValue.call(tensor);
   });
 });

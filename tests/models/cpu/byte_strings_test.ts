@@ -1,31 +1,36 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { elementsOf, joinElements } from "../../../models/cpu/byte_strings.ts";
+import { joinElements, terminateElements } from "../../../models/cpu/byte_strings.ts";
 
-Deno.test("elementsOf() gives back what joinElements() has joined", () => {
-  const element = fc.uint8Array({ maxLength: 20 });
-  fc.assert(fc.property(fc.array(element, { maxLength: 10 }), (elements) => {
-    const starts: number[] = [];
-    let length = 0;
-    for (const element of elements) {
-      starts.push(length);
-      length += element.length;
-    }
-    const bytes = Uint8Array.from(elements.flatMap((element) => [...element]));
-    const data = joinElements(bytes, starts);
-    assert.deepEqual(
-      Array.from(elementsOf(data), (element) => [...element]),
-      elements.map((element) => [...element]),
-    );
+const elementsOf = ({ bytes, starts, ends }: ReturnType<typeof terminateElements>) =>
+  Array.from(starts, (start, i) => [...bytes.subarray(start, ends[i])]);
+
+Deno.test("terminateElements() gives back what joinElements() has joined, each before a NUL", () => {
+  const element = fc.array(fc.nat(255), { maxLength: 20 });
+  const pieces = fc.array(fc.array(element, { maxLength: 10 }), { maxLength: 3 });
+  fc.assert(fc.property(pieces, (pieces) => {
+    const joined = pieces.map((elements) => {
+      let length = 0;
+      const starts = elements.map((element) => (length += element.length) - element.length);
+      return joinElements(Uint8Array.from(elements.flat()), starts);
+    });
+    const elements = pieces.flat();
+    const strings = terminateElements(joined, elements.length);
+    assert.deepEqual(elementsOf(strings), elements);
+    assert.ok(strings.ends.every((end) => strings.bytes[end] === 0));
+    assert.deepEqual([strings.found, strings.rest], [elements.length, 0]);
   }));
 });
 
-Deno.test("elementsOf() never reads beyond its data", () => {
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-    const data = Uint8Array.from(bytes);
-    let consumed = 0;
-    for (const element of elementsOf(data)) consumed += 4 + element.length;
-    assert.ok(consumed <= data.length);
+Deno.test("terminateElements() accounts for every byte of any data, and reads none beyond it", () => {
+  const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 3 });
+  fc.assert(fc.property(pieces, (given) => {
+    const pieces = given.map((bytes) => Uint8Array.from(bytes));
+    const total = pieces.flatMap((piece) => [...piece]).length;
+    const { found, rest, starts, ends } = terminateElements(pieces, total);
+    let whole = 0;
+    for (let i = 0; i < found; i++) whole += 4 + ends[i] - starts[i];
+    assert.equal(whole + rest, total);
   }));
 });
 

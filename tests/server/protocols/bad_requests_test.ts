@@ -344,3 +344,29 @@ Deno.test("routes that take small JSON objects refuse bodies over 64 KiB", async
     assert.ok(errorOf(answer).includes("at most 65536 bytes"));
   }
 });
+
+Deno.test("infer refuses more elements of BYTES than are handed over in a moment", async () => {
+  await using roomy = testApp({ engine, maxBodyBytes: 10_000_000 });
+  const send = (count: number, element: readonly number[]) => {
+    const data = new Uint8Array(count * element.length);
+    for (let at = 0; at < data.length; at += element.length) data.set(element, at);
+    const tensor = { name: "x", shape: [count], datatype: "BYTES" };
+    const json = { inputs: [{ ...tensor, parameters: { binary_data_size: data.length } }] };
+    const { body, headers } = binaryBody(json, data);
+    return ask(roomy, "POST", "/v2/models/BYTES/infer", body, headers);
+  };
+  const cases = [
+    [[0, 0, 0, 0], 2 ** 19, "524289 elements"],
+    [[1, 0, 0, 0, 0x61], 2 ** 19, "524289 elements"],
+    [[1, 0, 0, 0, 0], 2 ** 15, "32769 elements that hold NUL"],
+    [[2, 0, 0, 0, 0x61, 0], 2 ** 15, "32769 elements that hold NUL"],
+  ] as const;
+  for (const [element, limit, given] of cases) {
+    assert.notEqual((await send(limit, element)).status, 413, given);
+    const answer = await send(limit + 1, element);
+    assert.equal(answer.status, 413, given);
+    for (const part of ["'x'", given, `at most ${limit}`]) {
+      assert.ok(errorOf(answer).includes(part), errorOf(answer));
+    }
+  }
+});
