@@ -7,7 +7,8 @@
  */
 import type { Executable, Lane } from "./device.ts";
 import type { Model, ModelSignature } from "./model.ts";
-import { type Random, randomTensor } from "./random_tensor.ts";
+import type { Random } from "./random.ts";
+import { randomTensor } from "./random_tensor.ts";
 import { relativeDifference } from "./tensor_difference.ts";
 import type { Datatype, Tensor, TensorSpec } from "./tensor.ts";
 

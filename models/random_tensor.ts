@@ -11,9 +11,7 @@ import {
   type Tensor,
   type TensorShape,
 } from "./tensor.ts";
-
-/** Gives a number in [0, 1). */
-export type Random = () => number;
+import type { Random } from "./random.ts";
 
 /** Integers stay below this: most models take them as indices of something. */
 const INTEGERS_BELOW = 8;

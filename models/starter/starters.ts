@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { seededRandom } from "../random.ts";
 import { elementCount, type Tensor } from "../tensor.ts";
 import expected from "./expected.json" with { type: "json" };
 
@@ -120,12 +121,8 @@ function fp32(name: string, shape: readonly number[], values: ArrayLike<number>)
 
 /** The same noise from -1 to 1 every time: zeros would run, but exercise less. */
 function noise(name: string, shape: readonly number[]): Tensor {
-  const values = new Float32Array(elementCount(shape));
-  let state = 1;
-  for (let index = 0; index < values.length; index++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    values[index] = state / 2 ** 31 - 1;
-  }
+  const random = seededRandom(1);
+  const values = Float32Array.from({ length: elementCount(shape) }, () => random() * 2 - 1);
   return fp32(name, shape, values);
 }
 

@@ -7,6 +7,7 @@
 import type { Device, Executable, Lane, StagedModel, Step } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import { probeJoining, type ProbeResult } from "../../models/probe.ts";
+import type { Random } from "../../models/random.ts";
 import type { MemoryLedger } from "./memory.ts";
 
 /** Probes whose result is kept, those of unloaded models too. */
@@ -16,12 +17,12 @@ const KEPT = 1024;
 export class Probes {
   readonly #device: Device;
   readonly #ledger: MemoryLedger;
-  readonly #random: () => number;
+  readonly #random: Random;
   /** Those that allowed joining, by fingerprint: other samples may change a refusal, not these. */
   readonly #allowed = new Map<string, ProbeResult>();
 
   /** `ledger` accounts for the working memory of probes; `random` makes up their inputs. */
-  constructor(device: Device, ledger: MemoryLedger, random: () => number) {
+  constructor(device: Device, ledger: MemoryLedger, random: Random) {
     this.#device = device;
     this.#ledger = ledger;
     this.#random = random;

@@ -15,6 +15,7 @@ import type {
 } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
+import { seededRandom } from "../../models/random.ts";
 import { contain } from "../../policies/contained.ts";
 import type { PolicyDefinition } from "../../policies/policy.ts";
 import { DecisionLog, type LogEntry } from "./decision_log.ts";
@@ -23,7 +24,6 @@ import { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import { MemoryLedger } from "./memory.ts";
 import { PendingRequest } from "./pending.ts";
-import { seededRandom } from "./random.ts";
 import { Scheduler } from "./scheduler.ts";
 
 type Entry<Event extends LogEntry["event"]> = Extract<LogEntry, { event: Event }>;

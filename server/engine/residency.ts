@@ -6,6 +6,7 @@
 import type { Device, StagedModel } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
+import type { Random } from "../../models/random.ts";
 import type { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import { Probes } from "./probes.ts";
@@ -26,7 +27,7 @@ export class Residency {
     scheduler: Scheduler,
     lanes: Lanes,
     limits: QueueLimits,
-    random: () => number,
+    random: Random,
   ) {
     this.#device = device;
     this.#scheduler = scheduler;

@@ -4,6 +4,7 @@
  * scheduler makes to policies, and to no more.
  */
 import { VirtualClock } from "../../models/clock.ts";
+import { seededRandom } from "../../models/random.ts";
 import { contain } from "../../policies/contained.ts";
 import {
   DEFAULT_PRIORITY,
@@ -257,14 +258,3 @@ const runFirst: Policy["next"] = ({ ready }) => ({
   rows: ready[0].bestRows,
   because: "before the switch",
 });
-
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), state | 1);
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
-    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -3,6 +3,7 @@ import { openCpuDevice } from "../../models/cpu/mod.ts";
 import type { Executable, Lane } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import { probeJoining, type ProbeResult } from "../../models/probe.ts";
+import { seededRandom } from "../../models/random.ts";
 import {
   addModel,
   branchModel,
@@ -20,11 +21,6 @@ import {
 } from "../fixtures/onnx.ts";
 import { fp32Tensor, modelOf } from "../conformance/device_models.ts";
 
-function seeded(): () => number {
-  let state = 1;
-  return () => (state = state * 16807 % 2147483647) / 2147483647;
-}
-
 async function probe(
   bytes: Uint8Array<ArrayBuffer>,
   settings: Partial<Model> = {},
@@ -33,7 +29,7 @@ async function probe(
   const model = modelOf("model", bytes, settings);
   await using staged = await device.stage(model);
   await using executable = await staged.upload();
-  return await probeJoining(model, executable, device.openLane(0), seeded());
+  return await probeJoining(model, executable, device.openLane(0), seededRandom(1));
 }
 
 for (
@@ -186,6 +182,6 @@ Deno.test("probeJoining() gives what it was lent back, and waits for its lane", 
   await using device = openCpuDevice({ threads: 1 });
   await using staged = await device.stage(model);
   await using executable = await staged.upload();
-  await probeJoining(model, counting(executable), device.openLane(0), seeded());
+  await probeJoining(model, counting(executable), device.openLane(0), seededRandom(1));
   assert.deepEqual([lent, runs], [0, 3]);
 });

@@ -1,5 +1,14 @@
+/**
+ * Chance that repeats itself: from a seed, so that whatever draws on it can be done again.
+ *
+ * @module
+ */
+
+/** Gives a number in [0, 1). */
+export type Random = () => number;
+
 /** Numbers in [0, 1) that depend on the seed alone (mulberry32). */
-export function seededRandom(seed: number): () => number {
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
