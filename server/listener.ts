@@ -1,5 +1,6 @@
 /**
- * The HTTP listener: takes its handler when there is one, and can be closed in order.
+ * The HTTP listener: a port that is taken before there is anything to answer with, and that can be
+ * closed in order.
  *
  * @module
  */
@@ -7,11 +8,8 @@ import { setTimeout } from "node:timers/promises";
 import { SluiceError } from "../models/errors.ts";
 import { within } from "./within.ts";
 
-/** What `Deno.serve` calls. */
-export type HttpHandler = (
-  request: Request,
-  info: Deno.ServeHandlerInfo<Deno.NetAddr>,
-) => Response | Promise<Response>;
+/** Answers a request, as `Deno.serve` calls it. */
+export type Answer = Deno.ServeHandler<Deno.NetAddr>;
 
 /** A listening port. */
 export interface Listener {
@@ -19,8 +17,8 @@ export interface Listener {
   readonly url: string;
   /** The port it really has. */
   readonly port: number;
-  /** Replaces the handler; requests that an earlier one has begun stay with that one. */
-  handle(handler: HttpHandler): void;
+  /** Answers by `answer` from now on; requests that an earlier one has begun stay with that one. */
+  answerWith(answer: Answer): void;
   /**
    * From now on every answer says `Connection: close`, so that clients connect anew, elsewhere.
    * Those that go on here all the same are answered: nothing is cut.
@@ -50,13 +48,13 @@ const REOPEN_MILLIS = 1000;
 export function listen(
   host: string,
   port: number,
-  handler: HttpHandler,
+  answer: Answer,
   report: (message: string) => void = () => {},
 ): Listener {
-  let current = handler;
+  let current = answer;
   let closing = false;
-  const answer: HttpHandler = (request, info) => current(request, info);
-  let server = serve(host, port, answer);
+  const answerByCurrent: Answer = (request, info) => current(request, info);
+  let server = serve(host, port, answerByCurrent);
   const address = server.addr;
   const reopen = async (fault: unknown) => {
     report(
@@ -65,7 +63,7 @@ export function listen(
     while (!closing) {
       await setTimeout(REOPEN_MILLIS);
       try {
-        if (!closing) server = serve(host, address.port, answer);
+        if (!closing) server = serve(host, address.port, answerByCurrent);
         return watch();
       } catch (error) {
         report(`Still refused: ${error instanceof Error ? error.message : error}`);
@@ -79,8 +77,8 @@ export function listen(
       address.hostname.includes(":") ? `[${address.hostname}]` : address.hostname
     }:${address.port}`,
     port: address.port,
-    handle(handler) {
-      current = handler;
+    answerWith(answer) {
+      current = answer;
     },
     sendClientsAway() {
       const inner = current;
@@ -97,9 +95,9 @@ export function listen(
   };
 }
 
-function serve(hostname: string, port: number, handler: HttpHandler) {
+function serve(hostname: string, port: number, answer: Answer) {
   try {
-    return Deno.serve({ hostname, port, onListen() {} }, handler);
+    return Deno.serve({ hostname, port, onListen() {} }, answer);
   } catch (cause) {
     if (cause instanceof Deno.errors.AddrInUse) {
       throw new SluiceError(

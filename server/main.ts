@@ -79,7 +79,7 @@ export async function startGateway(
       }),
     );
     const app = parts.use(createApp({ engine, ...config, maxBodyBytes: config.maxBody }));
-    listener.handle(app);
+    listener.answerWith(app);
     say(`Serving ${counted(engine.served().length)} on ${device.name} at ${listener.url}`);
     let ending: Promise<number> | undefined;
     return {

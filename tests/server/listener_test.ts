@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { type HttpHandler, listen, type Listener } from "../../server/listener.ts";
+import { type Answer, listen, type Listener } from "../../server/listener.ts";
 
 const hello = () => new Response("hello");
-const open = (handler: HttpHandler = hello) => listen("127.0.0.1", 0, handler);
+const open = (answer: Answer = hello) => listen("127.0.0.1", 0, answer);
 
-Deno.test("listen() answers with the handler it was given last", async () => {
+Deno.test("listen() answers with what it was given last", async () => {
   const listener = open();
   assert.equal(await (await fetch(listener.url)).text(), "hello");
-  listener.handle(() => new Response("bye"));
+  listener.answerWith(() => new Response("bye"));
   assert.equal(await (await fetch(listener.url)).text(), "bye");
   assert.equal(await listener.close(5000), true);
 });
