@@ -80,3 +80,11 @@ export function byteLength(datatype: Datatype, shape: readonly number[]): number
   if (size === 0) throw new RangeError("The byte length of a BYTES tensor depends on its elements");
   return elementCount(shape) * size;
 }
+
+/** Zeros of a declared shape, its free dimensions being `free`; empty strings for BYTES. */
+export function zeroTensor({ name, datatype, shape }: TensorSpec, free = 1): Tensor {
+  const exact = shape.map((dim) => dim < 0 ? free : dim);
+  // An empty string is its length alone: four zero bytes.
+  const bytes = elementCount(exact) * (DATATYPE_BYTES[datatype] || 4);
+  return { name, datatype, shape: exact, data: new Uint8Array(bytes) };
+}

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Model } from "../model.ts";
-import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tensor.ts";
+import { type Tensor, type TensorSpec, zeroTensor } from "../tensor.ts";
 
 /** Complete inputs in the model's order. */
 export interface Trial {
@@ -41,12 +41,7 @@ function inOrder(specs: readonly TensorSpec[], sample: readonly Tensor[]): Tenso
 }
 
 function zeros(specs: readonly TensorSpec[], free: number): Tensor[] {
-  return specs.filter((spec) => !spec.optional).map(({ name, datatype, shape: declared }) => {
-    const shape = declared.map((dim) => dim < 0 ? free : dim);
-    // In the protocol's form an empty string is four zero bytes, its length.
-    const bytes = datatype === "BYTES" ? 4 * elementCount(shape) : byteLength(datatype, shape);
-    return { name, datatype, shape, data: new Uint8Array(bytes) };
-  });
+  return specs.filter((spec) => !spec.optional).map((spec) => zeroTensor(spec, free));
 }
 
 function repeat(tensor: Tensor, times: number): Tensor {

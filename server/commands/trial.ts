@@ -6,13 +6,7 @@
 import type { Device } from "../../models/device.ts";
 import type { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
-import {
-  byteLength,
-  DATATYPE_BYTES,
-  elementCount,
-  type Tensor,
-  type TensorSpec,
-} from "../../models/tensor.ts";
+import { zeroTensor } from "../../models/tensor.ts";
 import type { ServedModel } from "../engine/api.ts";
 import { openEngine } from "../engine/engine.ts";
 
@@ -43,7 +37,8 @@ export async function tryModel(model: Model, device: Device): Promise<Trial> {
   await engine.load(model.name);
   const served = engine.find(model.name);
   const [sample] = model.samples;
-  const inputs = sample ?? model.signature.inputs.filter((input) => !input.optional).map(zeros);
+  const inputs = sample ??
+    model.signature.inputs.filter((input) => !input.optional).map((input) => zeroTensor(input));
   const error = await new Promise<SluiceError | undefined>((resolve) =>
     engine.submit({
       served,
@@ -61,13 +56,4 @@ export async function tryModel(model: Model, device: Device): Promise<Trial> {
 
 function figures({ model, persistentBytes, ephemeralBytes }: ServedModel): Trial {
   return { model, persistentBytes, ephemeralBytes };
-}
-
-/** Zeros of a declared shape, free dimensions being 1; empty strings for BYTES. */
-function zeros({ name, datatype, shape }: TensorSpec): Tensor {
-  const exact = shape.map((dim) => (dim < 0 ? 1 : dim));
-  const bytes = DATATYPE_BYTES[datatype] === 0
-    ? 4 * elementCount(exact)
-    : byteLength(datatype, exact);
-  return { name, datatype, shape: exact, data: new Uint8Array(bytes) };
 }
