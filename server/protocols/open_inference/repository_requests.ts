@@ -3,18 +3,15 @@
  *
  * @module
  */
-import { SluiceError } from "../../../models/errors.ts";
 import type { ModelOverride } from "../../../models/model.ts";
 import type { IndexRow } from "../../engine/api.ts";
 import { describe } from "../describe.ts";
 import type { Fields } from "../json_body.ts";
+import { boolean, invalid, object } from "./fields.ts";
 
 /** `{"ready": true}` of an index request: only what is ready. */
 export function decodeIndexRequest(body: Fields): boolean {
-  const { ready } = body;
-  if (ready === undefined) return false;
-  if (typeof ready === "boolean") return ready;
-  throw invalid(`'ready' is ${describe(ready)}, expected true or false`);
+  return body.ready === undefined ? false : boolean(body.ready, "'ready'");
 }
 
 /** A row of the index without the fields that say nothing: a model never loaded is just a name. */
@@ -63,22 +60,12 @@ export function checkUnloadRequest(body: Fields): void {
     if (name !== "unload_dependents") {
       throw invalid(`Unload parameter '${name}' is not known, expected 'unload_dependents'`);
     }
-    if (typeof value !== "boolean") {
-      throw invalid(`Unload parameter '${name}' is ${describe(value)}, expected true or false`);
-    }
+    boolean(value, "Unload parameter '%s'", name);
   }
-}
-
-function invalid(message: string): SluiceError {
-  return new SluiceError("invalid_argument", message);
 }
 
 function parametersOf({ parameters }: Fields): Fields {
-  if (parameters === undefined) return {};
-  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters)) {
-    throw invalid(`'parameters' is ${describe(parameters)}, expected an object`);
-  }
-  return parameters as Fields;
+  return parameters === undefined ? {} : object(parameters, "'parameters'");
 }
 
 function jsonText(name: string, value: unknown): string {
