@@ -110,8 +110,8 @@ export class GatewayClient {
   }
 }
 
-/** The protocol's error, or whatever else the answer says. */
-async function refusalOf(response: Response): Promise<string> {
+/** What a refusal says: the protocol's error, or whatever else the answer has. */
+export async function refusalOf(response: Response): Promise<string> {
   const text = await response.text();
   try {
     const { error }: { error?: unknown } = JSON.parse(text);

@@ -5,6 +5,7 @@
  * @module
  */
 import { isDatatype, type Tensor } from "../../../models/tensor.ts";
+import { refusalOf } from "../gateway_client.ts";
 
 const HEADER_LENGTH = "Inference-Header-Content-Length";
 
@@ -49,7 +50,7 @@ export async function infer(
     body: new Blob([header, ...inputs.map(({ data }) => data)]),
     signal,
   });
-  if (!response.ok) throw new Error(`${model}: ${await refusal(response)}`);
+  if (!response.ok) throw new Error(`${model}: ${await refusalOf(response)}`);
   const body = new Uint8Array(await response.arrayBuffer());
   return parseOutputs(body, Number(response.headers.get(HEADER_LENGTH) ?? body.byteLength));
 }
@@ -65,15 +66,4 @@ function parseOutputs(body: Uint8Array<ArrayBuffer>, headerLength: number): Tens
     start = end;
     return { name, datatype, shape, data };
   });
-}
-
-async function refusal(response: Response): Promise<string> {
-  const text = await response.text();
-  try {
-    const { error }: { error?: unknown } = JSON.parse(text);
-    if (typeof error === "string") return error;
-  } catch {
-    // Not the protocol's form: shown as it came.
-  }
-  return `${response.status} ${response.statusText} ${text}`.trim();
 }
