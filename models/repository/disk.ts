@@ -22,7 +22,7 @@ export interface Written {
 export type WriteChunk = (file: Deno.FsFile, chunk: Uint8Array) => Promise<void>;
 
 /** Writes to the real disk. */
-export const writeChunk: WriteChunk = async (file, chunk) => {
+const writeChunk: WriteChunk = async (file, chunk) => {
   for (let done = 0; done < chunk.byteLength;) done += await file.write(chunk.subarray(done));
 };
 

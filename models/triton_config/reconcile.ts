@@ -110,7 +110,7 @@ function narrowed(
 }
 
 /** Triton's name of a datatype. */
-export function tritonType(datatype: Datatype): `TYPE_${string}` {
+function tritonType(datatype: Datatype): `TYPE_${string}` {
   return datatype === "BYTES" ? "TYPE_STRING" : `TYPE_${datatype}`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The one account of device memory: weights, lanes and state together never exceed the capacity.
- * Every load, growth and eviction asks here first.
+ * The one account of device memory: weights and lanes together never exceed the capacity. Every load
+ * and every growth asks here first.
  *
  * @module
  */
@@ -22,11 +22,6 @@ export class MemoryLedger {
   /** Sum of weights of loaded models. */
   get persistentBytes(): number {
     return this.#persistentSum;
-  }
-
-  /** Sum of working memory of open lanes. */
-  get laneBytes(): number {
-    return this.#laneSum;
   }
 
   /** What nobody has taken. */
