@@ -32,6 +32,8 @@ export interface GatewayConfig {
   readonly adminKey?: string;
   /** Largest request body, bytes. */
   readonly maxBody: number;
+  /** All request bodies together that are being received or answered, bytes. */
+  readonly maxBodies: number;
   /** Requests that may wait for one model version. */
   readonly maxQueueRequests: number;
   /** Bytes of requests that may wait for one model version. */
@@ -50,10 +52,12 @@ export interface GatewayConfig {
   readonly quiet: boolean;
 }
 
+/** Settings that are bytes. */
+type SizeName = "memory" | "maxBody" | "maxBodies" | "maxQueueBytes";
+
 /** A configuration as people write it: everything optional, sizes as text or bytes. */
 export type GatewaySettings = {
-  readonly [Name in keyof GatewayConfig]?: Name extends "memory" | "maxBody" | "maxQueueBytes"
-    ? number | string
+  readonly [Name in keyof GatewayConfig]?: Name extends SizeName ? number | string
     : GatewayConfig[Name];
 };
 
@@ -132,6 +136,9 @@ const settings = {
     }),
   maxBody: size.prefault("64MiB")
     .describe("Largest request body, compressed or not.")
+    .register(notes, { argument: "<size>", expected: SIZE }),
+  maxBodies: size.prefault("1GiB")
+    .describe("All bodies over 64 KiB together that are being received or answered.")
     .register(notes, { argument: "<size>", expected: SIZE }),
   maxQueueRequests: positive.default(10_000)
     .describe("Requests that may wait for one model version.")

@@ -78,7 +78,14 @@ export async function startGateway(
         report,
       }),
     );
-    const app = parts.use(createApp({ engine, ...config, maxBodyBytes: config.maxBody }));
+    const app = parts.use(
+      createApp({
+        engine,
+        ...config,
+        maxBodyBytes: config.maxBody,
+        maxBodiesBytes: config.maxBodies,
+      }),
+    );
     listener.answerWith(app);
     say(`Serving ${counted(engine.served().length)} on ${device.name} at ${listener.url}`);
     let ending: Promise<number> | undefined;

@@ -5,6 +5,7 @@
  */
 import type { Engine } from "../engine/api.ts";
 import { adminGuard } from "./admin.ts";
+import { BodyBudget } from "./body_budget.ts";
 import { CodecPool } from "./open_inference/codec_pool.ts";
 import { infer } from "./open_inference/infer.ts";
 import { inferTarget, openInferenceRoutes, type RoutesOptions } from "./open_inference/routes.ts";
@@ -22,6 +23,8 @@ export interface AppOptions {
   readonly adminKey?: string;
   /** Largest request body in bytes, as sent and unfolded. */
   readonly maxBodyBytes: number;
+  /** Bytes of all request bodies being received or answered; those up to 64 KiB are not counted. */
+  readonly maxBodiesBytes: number;
   /** Answer a full queue and a passed deadline with Triton's status codes. */
   readonly tritonStatusCodes: boolean;
   /** One broken model makes the server unready. */
@@ -60,6 +63,7 @@ export function createApp(options: AppOptions): App {
     engine: options.engine,
     errorResponse,
     maxBodyBytes: options.maxBodyBytes,
+    bodies: new BodyBudget(options.maxBodiesBytes),
     jsonOffLoopBytes: options.jsonOffLoopBytes ?? JSON_OFF_LOOP_BYTES,
     codecs,
     guard: adminGuard(options.adminKey),

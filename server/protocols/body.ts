@@ -1,22 +1,29 @@
 /**
- * Reading a request's body with a bound: refused from its declared length before a byte is read,
- * and while reading where it declares none.
+ * Reading a request's body within bounds, its own and that of all together: refused from its
+ * declared length before a byte is read, and while reading where it declares none.
  *
  * @module
  */
 import { SluiceError } from "../../models/errors.ts";
+import { type BodyBudget, UNCOUNTED_BYTES } from "./body_budget.ts";
 
 /**
  * The whole body. What rejects with anything but a SluiceError is for {@linkcode brokenBody}: this
  * adds no promise of its own to the hot path.
  *
- * @throws {SluiceError} `too_large` beyond `maxBytes`.
+ * @param budget Room for it is taken here: give its length back when nobody needs it any more.
+ * @throws {SluiceError} `too_large` beyond `maxBytes`, `queue_full` beyond the budget.
  */
-export function readBody(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+export function readBody(
+  request: Request,
+  maxBytes: number,
+  budget: BodyBudget,
+): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
-  if (declared === null) return readUndeclared(request, maxBytes);
-  if (Number(declared) > maxBytes) throw tooLarge(declared, maxBytes);
-  return request.bytes();
+  if (declared === null) return readUndeclared(request, maxBytes, budget);
+  const length = Number(declared);
+  if (length > maxBytes) throw tooLarge(declared, maxBytes);
+  return length > UNCOUNTED_BYTES ? readLarge(request, length, budget) : request.bytes();
 }
 
 /** Why a body could not be read: it ended early, or its chunks are malformed. */
@@ -31,17 +38,39 @@ export function brokenBody(request: Request, fault: unknown): SluiceError {
   );
 }
 
+async function readLarge(
+  request: Request,
+  length: number,
+  budget: BodyBudget,
+): Promise<Uint8Array<ArrayBuffer>> {
+  budget.take(length);
+  try {
+    return await request.bytes();
+  } catch (fault) {
+    budget.giveBack(length);
+    throw fault;
+  }
+}
+
 async function readUndeclared(
   request: Request,
   maxBytes: number,
+  budget: BodyBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array(0);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let total = 0;
-  for await (const chunk of request.body) {
-    total += chunk.byteLength;
-    if (total > maxBytes) throw tooLarge(`more than ${maxBytes}`, maxBytes);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request.body) {
+      const grown = total + chunk.byteLength;
+      if (grown > maxBytes) throw tooLarge(`more than ${maxBytes}`, maxBytes);
+      budget.take(grown, total);
+      total = grown;
+      chunks.push(chunk);
+    }
+  } catch (fault) {
+    budget.giveBack(total);
+    throw fault;
   }
   return chunks.length === 1 ? chunks[0] : concatenate(chunks, total);
 }

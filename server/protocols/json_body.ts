@@ -5,6 +5,7 @@
  */
 import { SluiceError } from "../../models/errors.ts";
 import { brokenBody, readBody } from "./body.ts";
+import { BodyBudget, UNCOUNTED_BYTES } from "./body_budget.ts";
 import { decompress } from "./compression.ts";
 import { describe } from "./describe.ts";
 
@@ -12,7 +13,8 @@ import { describe } from "./describe.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** They are parsed on the event loop, and nothing that is asked in them needs more. */
-const LONGEST_BODY_BYTES = 64 * 1024;
+const LONGEST_BODY_BYTES = UNCOUNTED_BYTES;
+const NO_BUDGET = new BodyBudget(0);
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -22,7 +24,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes` or 64 KiB.
  */
 export async function readFields(request: Request, maxBytes: number): Promise<Fields> {
-  return parseFields(await readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES)));
+  return parseFields(
+    await readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES), NO_BUDGET),
+  );
 }
 
 /** Undoes a content coding, here or elsewhere. */
@@ -33,23 +37,30 @@ export type Undo = (
 /**
  * Reads a body and undoes its `Content-Encoding`.
  *
+ * @param budget Counts it while it is received and unfolded.
  * @param undo Undoes it; in place where nothing else is said.
  * @throws {SluiceError} `too_large` beyond `maxBytes`, as sent or unfolded; `unsupported` for an
- *   unknown coding; `invalid_argument` when the body is broken.
+ *   unknown coding; `invalid_argument` when the body is broken; `queue_full` beyond the budget.
  */
 export async function readPlainBody(
   request: Request,
   maxBytes: number,
+  budget: BodyBudget,
   undo: Undo = decompress,
 ): Promise<Uint8Array<ArrayBuffer>> {
   let body: Uint8Array<ArrayBuffer>;
   try {
-    body = await readBody(request, maxBytes);
+    body = await readBody(request, maxBytes, budget);
   } catch (fault) {
     throw brokenBody(request, fault);
   }
-  const coding = request.headers.get("content-encoding");
-  return coding === null ? body : await undo(coding, body, maxBytes);
+  const received = body.byteLength;
+  try {
+    const coding = request.headers.get("content-encoding");
+    return coding === null ? body : await undo(coding, body, maxBytes);
+  } finally {
+    budget.giveBack(received);
+  }
 }
 
 /**

@@ -16,6 +16,7 @@ Deno.test("resolveConfig() fills in every default and turns sizes into bytes", (
   assert.equal(config.port, 9000);
   assert.equal(config.memory, 2e9);
   assert.equal(config.maxBody, 64 * 2 ** 20);
+  assert.equal(config.maxBodies, 2 ** 30);
   assert.equal(config.maxQueueBytes, 1000);
   assert.equal(config.repository, undefined);
 });
@@ -34,8 +35,8 @@ Deno.test("parseConfigFile() takes settings and a $schema", () => {
 
 Deno.test("parseConfigFile() suggests the near match of an unknown key", () => {
   assert.throws(
-    () => parseConfigFile('{"maxBodies": 1}', "sluice.json"),
-    fault('Unknown setting "maxBodies" in sluice.json; did you mean "maxBody"?'),
+    () => parseConfigFile('{"maxBodyy": 1}', "sluice.json"),
+    fault('Unknown setting "maxBodyy" in sluice.json; did you mean "maxBody"?'),
   );
   assert.throws(
     () => parseConfigFile('{"colour": 1}', "sluice.json"),

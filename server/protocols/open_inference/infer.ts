@@ -9,6 +9,7 @@ import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
 import { acceptedCoding, type ContentCoding } from "../compression.ts";
 import { brokenBody, readBody } from "../body.ts";
+import type { BodyBudget } from "../body_budget.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classificationOf } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
@@ -25,6 +26,8 @@ export interface InferOptions {
   readonly errorResponse: ErrorResponder;
   /** Largest body, as sent and unfolded. */
   readonly maxBodyBytes: number;
+  /** Room for the bodies of all requests. */
+  readonly bodies: BodyBudget;
   /** JSON from this size on is parsed in a Worker. */
   readonly jsonOffLoopBytes: number;
   /** Where large JSON goes. */
@@ -55,10 +58,11 @@ export async function infer(
     // Asked before the body is read, so that an unknown model costs nothing; and again after it,
     // because a model may have been reloaded while a slow body came in.
     options.engine.find(target.name, target.version);
-    body = await readBody(request, options.maxBodyBytes);
+    body = await readBody(request, options.maxBodyBytes, options.bodies);
   } catch (fault) {
     return options.errorResponse(brokenBody(request, fault));
   }
+  const received = body.byteLength; // what was declared, else the HTTP parser has failed it
   try {
     const coding = request.headers.get("content-encoding");
     if (coding !== null) {
@@ -79,6 +83,8 @@ export async function infer(
     );
   } catch (fault) {
     return options.errorResponse(toSluiceError(fault));
+  } finally {
+    options.bodies.giveBack(received);
   }
 }
 

@@ -111,6 +111,7 @@ function repositoryRoutes(options: RoutesOptions): readonly Route[] {
     const body = await readPlainBody(
       request,
       options.maxBodyBytes,
+      options.bodies,
       (...given) => options.codecs.decompress(...given),
     );
     const override = body.byteLength < options.jsonOffLoopBytes

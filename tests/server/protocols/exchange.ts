@@ -9,6 +9,7 @@ import { type App, type AppOptions, createApp } from "../../../server/protocols/
 export function testApp(options: Partial<AppOptions> & Pick<AppOptions, "engine">): App {
   return createApp({
     maxBodyBytes: 1_000_000,
+    maxBodiesBytes: 10_000_000,
     tritonStatusCodes: false,
     strictReadiness: false,
     ...options,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { appRoutes } from "../../../server/protocols/app.ts";
+import { BodyBudget } from "../../../server/protocols/body_budget.ts";
 import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
 import { openApiDocument } from "../../../server/protocols/openapi.ts";
 import { errorResponder } from "../../../server/protocols/status.ts";
@@ -13,6 +14,7 @@ Deno.test("openApiDocument() describes every route and no other", () => {
     engine: fakeEngine([]),
     errorResponse: errorResponder(false),
     maxBodyBytes: 1,
+    bodies: new BodyBudget(1),
     jsonOffLoopBytes: 1,
     codecs: new CodecPool(1),
     guard: () => {},
