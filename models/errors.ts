@@ -41,7 +41,10 @@ export class SluiceError extends Error {
 /** Any thrown value as a {@linkcode SluiceError}; what is none is `internal`. */
 export function toSluiceError(cause: unknown): SluiceError {
   if (cause instanceof SluiceError) return cause;
-  return new SluiceError("internal", cause instanceof Error ? cause.message : String(cause), {
-    cause,
-  });
+  return new SluiceError("internal", messageOf(cause), { cause });
+}
+
+/** What any thrown value says. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { z } from "zod";
-import { SluiceError } from "./errors.ts";
+import { messageOf, SluiceError } from "./errors.ts";
 import { isDatatype, type Tensor } from "./tensor.ts";
 import { tensorFromJson, tensorToJson } from "./tensor_json.ts";
 
@@ -105,7 +105,7 @@ export function parseManifest(text: string, fileName: string): Manifest {
   } catch (error) {
     throw new SluiceError(
       "invalid_argument",
-      `${fileName} is no JSON: ${error instanceof Error ? error.message : error}`,
+      `${fileName} is no JSON: ${messageOf(error)}`,
       { cause: error },
     );
   }

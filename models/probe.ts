@@ -6,6 +6,7 @@
  * @module
  */
 import type { Executable, Lane } from "./device.ts";
+import { messageOf } from "./errors.ts";
 import type { Model, ModelSignature } from "./model.ts";
 import type { Random } from "./random.ts";
 import { randomTensor } from "./random_tensor.ts";
@@ -64,7 +65,7 @@ export async function probeJoining(
         together: await run(executable, lane, together),
       };
     } catch (error) {
-      failure ||= error instanceof Error ? error.message : String(error);
+      failure ||= messageOf(error);
       continue;
     }
     const fault = comparison(outputs.first, outputs.second, outputs.together);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SluiceError } from "../models/errors.ts";
+import { messageOf, SluiceError } from "../models/errors.ts";
 
 /** Lines that wait for a slow disk may take this much before the log gives up. */
 const MAX_WAITING_CHARACTERS = 64 * 2 ** 20;
@@ -31,7 +31,7 @@ export class JsonLinesFile implements AsyncDisposable {
     try {
       return new JsonLinesFile(path, await Deno.open(path, { append: true, create: true }), report);
     } catch (cause) {
-      throw new SluiceError("invalid_argument", `Cannot write ${path}: ${reason(cause)}`, {
+      throw new SluiceError("invalid_argument", `Cannot write ${path}: ${messageOf(cause)}`, {
         cause,
       });
     }
@@ -57,7 +57,7 @@ export class JsonLinesFile implements AsyncDisposable {
         while (bytes.length > 0) bytes = bytes.subarray(await this.file.write(bytes));
       }
     } catch (error) {
-      this.#stop(reason(error));
+      this.#stop(messageOf(error));
     }
     this.#flushing = undefined;
   }
@@ -73,8 +73,4 @@ export class JsonLinesFile implements AsyncDisposable {
     await this.#flushing;
     this.file.close();
   }
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { setTimeout } from "node:timers/promises";
-import { SluiceError } from "../models/errors.ts";
+import { messageOf, SluiceError } from "../models/errors.ts";
 import { within } from "./within.ts";
 
 /** Answers a request, as `Deno.serve` calls it. */
@@ -58,7 +58,7 @@ export function listen(
   const address = server.addr;
   const reopen = async (fault: unknown) => {
     report(
-      `Connections are refused for a moment: ${fault instanceof Error ? fault.message : fault}`,
+      `Connections are refused for a moment: ${messageOf(fault)}`,
     );
     while (!closing) {
       await setTimeout(REOPEN_MILLIS);
@@ -66,7 +66,7 @@ export function listen(
         if (!closing) server = serve(host, address.port, answerByCurrent);
         return watch();
       } catch (error) {
-        report(`Still refused: ${error instanceof Error ? error.message : error}`);
+        report(`Still refused: ${messageOf(error)}`);
       }
     }
   };
@@ -106,7 +106,7 @@ function serve(hostname: string, port: number, answer: Answer) {
         { cause },
       );
     }
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new SluiceError(
       "invalid_argument",
       `Cannot listen on ${hostname}, port ${port}: ${reason}`,

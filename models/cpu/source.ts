@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { decodeOnnx } from "../onnx/decode.ts";
 
@@ -61,9 +61,7 @@ async function readFile(path: string, label: string): Promise<Uint8Array<ArrayBu
   } catch (cause) {
     throw new SluiceError(
       "invalid_argument",
-      `${label} cannot be read from ${basename(path)}: ${
-        cause instanceof Error ? cause.message : cause
-      }`,
+      `${label} cannot be read from ${basename(path)}: ${messageOf(cause)}`,
       { cause },
     );
   }

@@ -5,7 +5,7 @@
  * @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3
  * @module
  */
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
 import { eachField, MalformedMessage } from "./fields.ts";
 import { readSkeleton } from "./skeleton.ts";
 
@@ -237,7 +237,7 @@ async function open(path: string, fileName: string): Promise<Deno.FsFile> {
   try {
     return await Deno.open(path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new SluiceError("invalid_argument", `${fileName} cannot be read: ${why}`, {
       cause: error,
     });

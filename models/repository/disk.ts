@@ -86,12 +86,17 @@ export async function sayingFullDisk<T>(folder: string, write: () => Promise<T>)
   try {
     return await write();
   } catch (error) {
-    const code = (error as { code?: unknown } | null)?.code;
-    if (code !== "ENOSPC" && code !== "EDQUOT") throw error;
+    if (!isFullDisk(error)) throw error;
     throw new SluiceError(
       "too_large",
       `The disk of ${folder} is full. Nothing was changed; make room and try again`,
       { cause: error },
     );
   }
+}
+
+/** Whether an error says that there is no more room, on the disk or in the user's quota. */
+export function isFullDisk(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return code === "ENOSPC" || code === "EDQUOT";
 }

@@ -4,7 +4,8 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
+import { isFullDisk } from "../repository/disk.ts";
 import { checkScheme, withoutSecrets } from "./parse.ts";
 
 /** Told how much of a download is there; the total is unknown where the server does not say. */
@@ -110,12 +111,11 @@ async function get(start: URL, signal?: AbortSignal): Promise<Response> {
 function fetchFault(url: URL, error: unknown, signal?: AbortSignal): unknown {
   if (error instanceof SluiceError || signal?.aborted) return error;
   const shown = withoutSecrets(url.href);
-  const code = (error as { code?: unknown }).code;
-  if (code === "ENOSPC" || code === "EDQUOT") {
+  if (isFullDisk(error)) {
     return new SluiceError("too_large", `The disk is full: ${shown} could not be kept`, {
       cause: error,
     });
   }
-  const why = (error instanceof Error ? error.message : String(error)).replaceAll(url.href, shown);
+  const why = messageOf(error).replaceAll(url.href, shown);
   return new SluiceError("not_found", `${shown} could not be fetched: ${why}`, { cause: error });
 }

@@ -14,7 +14,7 @@ import definitions from "@npmcli/config/lib/definitions/index.js";
 // @ts-types="./pacote.d.ts"
 import pacote from "pacote";
 import process from "node:process";
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
 
 /** npm's names of what can go wrong, as ours. Anything else is a registry out of reach. */
 const FAULTS: Readonly<Record<string, "invalid_argument" | "too_large">> = {
@@ -65,7 +65,7 @@ export async function unpackPackage(
     const code = String((error as { code?: unknown }).code);
     throw new SluiceError(
       FAULTS[code] ?? "not_found",
-      `npm package ${name}@${version} could not be fetched: ${(error as Error).message}`,
+      `npm package ${name}@${version} could not be fetched: ${messageOf(error)}`,
       { cause: error },
     );
   }

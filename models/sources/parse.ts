@@ -4,7 +4,7 @@
  * @module
  */
 import { fileURLToPath } from "node:url";
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
 import { containedPath } from "../repository/names.ts";
 
 /** Where a model comes from. */
@@ -77,7 +77,7 @@ function parseFileUrl(text: string): string {
   try {
     return fileURLToPath(text);
   } catch (error) {
-    throw refused(text, error instanceof Error ? error.message : String(error));
+    throw refused(text, messageOf(error));
   }
 }
 

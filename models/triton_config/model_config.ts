@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { SluiceError } from "../errors.ts";
+import { messageOf, SluiceError } from "../errors.ts";
 import { MODEL_CONFIG } from "./model_config_schema.ts";
 import { fieldsOfJson, type Form, readMessage, SchemaError } from "./read_message.ts";
 import type { MessageOf } from "./schema.ts";
@@ -54,7 +54,7 @@ export function parseConfigJson(text: string, where: string): ParsedConfig {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw refused(where, `it is no JSON (${(error as Error).message})`, error);
+    throw refused(where, `it is no JSON (${messageOf(error)})`, error);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refused(where, "expected a JSON object");

@@ -4,7 +4,7 @@
  * @module
  */
 import * as commander from "commander";
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 import { type Io, processIo } from "./io.ts";
 
 /** A command while it is being defined and once it is parsed: commander's. */
@@ -34,7 +34,7 @@ export async function usage<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UsageError(messageOf(cause), { cause });
   }
 }
 
@@ -99,8 +99,7 @@ function explain(error: unknown): string {
     const [first, ...suggestion] = error.message.replace(/^error: /, "").split("\n");
     return [first.charAt(0).toUpperCase() + first.slice(1), ...suggestion].join(" ");
   }
-  const message = error instanceof Error ? error.message : String(error);
-  const line = message.trim().replaceAll(/\s*\n\s*/g, " ");
+  const line = messageOf(error).trim().replaceAll(/\s*\n\s*/g, " ");
   if (error instanceof Deno.errors.NotCapable) {
     return `${line}; this task runs without that permission, see docs/operations.md`;
   }

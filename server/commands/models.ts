@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 import { FileRepository } from "../../models/repository.ts";
 import { formatBytes } from "../bytes.ts";
 import { resolveConfig } from "../config.ts";
@@ -145,7 +145,7 @@ async function rowsOnDisk(folder: string): Promise<ModelRow[]> {
         rows.push({ name, version: `${version}`, state: "ON DISK", note: joining(batching) });
       }
     } catch (error) {
-      rows.push({ name, state: "UNAVAILABLE", note: toSluiceError(error).message });
+      rows.push({ name, state: "UNAVAILABLE", note: messageOf(error) });
     }
   }
   return rows;

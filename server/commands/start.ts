@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 import {
   type GatewayConfig,
   type GatewaySettings,
@@ -85,7 +85,7 @@ async function readText(path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new SluiceError("not_found", `Config file ${path} cannot be read: ${reason}`, { cause });
   }
 }

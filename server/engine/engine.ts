@@ -6,7 +6,7 @@
  */
 import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Device, MemoryUse } from "../../models/device.ts";
-import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError, toSluiceError } from "../../models/errors.ts";
 import type { ModelOverride, Repository } from "../../models/model.ts";
 import { type Random, seededRandom } from "../../models/random.ts";
 import { contain } from "../../policies/contained.ts";
@@ -124,7 +124,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
       try {
         await this.load(name);
       } catch (error) {
-        this.#report(`Model '${name}' was not loaded: ${toSluiceError(error).message}`);
+        this.#report(`Model '${name}' was not loaded: ${messageOf(error)}`);
       }
     }
     this.#loading = false;
@@ -264,7 +264,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
     } catch (cause) {
       throw new SluiceError(
         "invalid_argument",
-        `policy '${definition.name}' could not be made: ${toSluiceError(cause).message}`,
+        `policy '${definition.name}' could not be made: ${messageOf(cause)}`,
         { cause },
       );
     }

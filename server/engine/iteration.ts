@@ -5,7 +5,7 @@
  */
 import type { IterationResult, Step } from "../../models/device.ts";
 import { DATATYPE_BYTES, elementCount, type Tensor } from "../../models/tensor.ts";
-import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import { SluiceError } from "../../models/errors.ts";
 import type { EngineLane } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
@@ -137,7 +137,7 @@ class RowCursor {
 export function failureOf(result: IterationResult): SluiceError | undefined {
   if (result.error === undefined) return undefined;
   if (result.error instanceof SluiceError) return result.error;
-  return new SluiceError("execution_failed", toSluiceError(result.error).message, {
+  return new SluiceError("execution_failed", result.error.message, {
     cause: result.error,
   });
 }

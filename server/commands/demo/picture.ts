@@ -4,7 +4,7 @@
  * @module
  */
 import { convertIndexedToRgb, decode, type DecodedPng } from "fast-png";
-import { SluiceError } from "../../../models/errors.ts";
+import { messageOf, SluiceError } from "../../../models/errors.ts";
 
 /** Colours of pixels. */
 export interface Picture {
@@ -66,7 +66,7 @@ function decodePng(bytes: Uint8Array): DecodedPng {
   try {
     return decode(bytes);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new SluiceError("invalid_argument", `The picture is no readable PNG: ${reason}`, {
       cause,
     });
