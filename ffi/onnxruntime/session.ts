@@ -6,17 +6,6 @@
 import type { ArenaStatistics, Environment } from "./environment.ts";
 import type { OnnxRuntime } from "./library.ts";
 import { cString } from "./memory.ts";
-import { readTensorInfo, type TensorInfo } from "./values.ts";
-
-/** An input or output that a model declares. */
-export interface Declaration {
-  /** Any text. */
-  readonly name: string;
-  /** Undefined when it is no tensor but a sequence, a map or an optional. */
-  readonly tensor:
-    | (TensorInfo & { readonly dimNames: readonly (string | undefined)[] })
-    | undefined;
-}
 
 /** How a model is loaded. */
 export interface SessionOptions {
@@ -34,12 +23,6 @@ export class Session implements Disposable {
   readonly environment: Environment;
   /** `OrtSession*`. */
   readonly handle: Deno.PointerObject;
-  /** Must be given. */
-  readonly inputs: readonly Declaration[];
-  /** Inputs with a default in the model. */
-  readonly optionalInputs: readonly Declaration[];
-  /** All of them, those that are no tensors too. */
-  readonly outputs: readonly Declaration[];
   readonly #allocator: Deno.PointerObject;
   #disposed = false;
 
@@ -84,9 +67,6 @@ export class Session implements Disposable {
     this.environment = environment;
     this.handle = handle;
     const { runtime } = environment;
-    this.inputs = declarations(runtime, handle, "Input");
-    this.optionalInputs = declarations(runtime, handle, "OverridableInitializer");
-    this.outputs = declarations(runtime, handle, "Output");
     this.#allocator = runtime.handle(
       "CreateAllocator",
       (out) => runtime.api.CreateAllocator.call(handle, environment.arenaMemory, out),
@@ -151,61 +131,4 @@ function sessionOptions(runtime: OnnxRuntime, options: SessionOptions): Deno.Poi
   runtime.check("DisableMemPattern", api.DisableMemPattern.call(handle));
   if (options.sharedArena) configure("session.use_env_allocators", "1");
   return handle;
-}
-
-function declarations(
-  runtime: OnnxRuntime,
-  session: Deno.PointerObject,
-  kind: "Input" | "Output" | "OverridableInitializer",
-): Declaration[] {
-  const { api } = runtime;
-  const allocator = runtime.handle(
-    "GetAllocatorWithDefaultOptions",
-    (out) => api.GetAllocatorWithDefaultOptions.call(out),
-  );
-  const count = runtime.word(
-    `SessionGet${kind}Count`,
-    (out) => api[`SessionGet${kind}Count`].call(session, out),
-  );
-  const list: Declaration[] = [];
-  for (let index = 0n; index < count; index++) {
-    const text = runtime.handle(
-      `SessionGet${kind}Name`,
-      (out) => api[`SessionGet${kind}Name`].call(session, index, allocator, out),
-    );
-    const name = Deno.UnsafePointerView.getCString(text);
-    runtime.check("AllocatorFree", api.AllocatorFree.call(allocator, text));
-    const type = runtime.handle(
-      `SessionGet${kind}TypeInfo`,
-      (out) => api[`SessionGet${kind}TypeInfo`].call(session, index, out),
-    );
-    try {
-      list.push({ name, tensor: declaredTensor(runtime, type) });
-    } finally {
-      api.ReleaseTypeInfo.call(type);
-    }
-  }
-  return list;
-}
-
-function declaredTensor(runtime: OnnxRuntime, type: Deno.PointerObject): Declaration["tensor"] {
-  const { api } = runtime;
-  const info = Deno.UnsafePointer.create(
-    runtime.word("CastTypeInfoToTensorInfo", (out) => api.CastTypeInfoToTensorInfo.call(type, out)),
-  );
-  if (info === null) return undefined;
-  const tensor = readTensorInfo(runtime, info);
-  const rank = tensor.shape.length;
-  const names = new BigUint64Array(rank);
-  if (rank > 0) {
-    runtime.check(
-      "GetSymbolicDimensions",
-      api.GetSymbolicDimensions.call(info, new Uint8Array(names.buffer), BigInt(rank)),
-    );
-  }
-  const dimNames = Array.from(names, (address) => {
-    const text = Deno.UnsafePointer.create(address);
-    return (text === null ? "" : Deno.UnsafePointerView.getCString(text)) || undefined;
-  });
-  return { ...tensor, dimNames };
 }

@@ -77,8 +77,6 @@ export const API = {
   ReleaseAllocator: { index: 132, parameters: ["pointer"], result: "void" },
   // OrtStatus* GetAllocatorWithDefaultOptions(OrtAllocator** out): owned by the library
   GetAllocatorWithDefaultOptions: { index: 78, parameters: ["buffer"], result: "pointer" },
-  // OrtStatus* AllocatorFree(OrtAllocator* allocator, void* p)
-  AllocatorFree: { index: 76, parameters: ["pointer", "pointer"], result: "pointer" },
   // OrtStatus* AllocatorGetStats(const OrtAllocator* allocator, OrtKeyValuePairs** out)
   AllocatorGetStats: { index: 319, parameters: ["pointer", "buffer"], result: "pointer" },
   // const char* GetKeyValue(const OrtKeyValuePairs* pairs, const char* key)
@@ -127,62 +125,6 @@ export const API = {
   // void ReleaseSession(OrtSession* session)
   ReleaseSession: { index: 95, parameters: ["pointer"], result: "void" },
 
-  // OrtStatus* SessionGetInputCount(const OrtSession* session, size_t* out)
-  SessionGetInputCount: { index: 30, parameters: ["pointer", "buffer"], result: "pointer" },
-  // OrtStatus* SessionGetOutputCount(const OrtSession* session, size_t* out)
-  SessionGetOutputCount: { index: 31, parameters: ["pointer", "buffer"], result: "pointer" },
-  // OrtStatus* SessionGetOverridableInitializerCount(const OrtSession* session, size_t* out)
-  SessionGetOverridableInitializerCount: {
-    index: 32,
-    parameters: ["pointer", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetInputTypeInfo(const OrtSession* session, size_t index, OrtTypeInfo** out)
-  SessionGetInputTypeInfo: {
-    index: 33,
-    parameters: ["pointer", "usize", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetOutputTypeInfo(const OrtSession* session, size_t index, OrtTypeInfo** out)
-  SessionGetOutputTypeInfo: {
-    index: 34,
-    parameters: ["pointer", "usize", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetOverridableInitializerTypeInfo(const OrtSession* session, size_t index,
-  //     OrtTypeInfo** out)
-  SessionGetOverridableInitializerTypeInfo: {
-    index: 35,
-    parameters: ["pointer", "usize", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetInputName(const OrtSession* session, size_t index,
-  //     OrtAllocator* allocator, char** out)
-  SessionGetInputName: {
-    index: 36,
-    parameters: ["pointer", "usize", "pointer", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetOutputName(const OrtSession* session, size_t index,
-  //     OrtAllocator* allocator, char** out)
-  SessionGetOutputName: {
-    index: 37,
-    parameters: ["pointer", "usize", "pointer", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* SessionGetOverridableInitializerName(const OrtSession* session, size_t index,
-  //     OrtAllocator* allocator, char** out)
-  SessionGetOverridableInitializerName: {
-    index: 38,
-    parameters: ["pointer", "usize", "pointer", "buffer"],
-    result: "pointer",
-  },
-  // OrtStatus* CastTypeInfoToTensorInfo(const OrtTypeInfo* info,
-  //     const OrtTensorTypeAndShapeInfo** out): null when it is no tensor; owned by `info`
-  CastTypeInfoToTensorInfo: { index: 55, parameters: ["pointer", "buffer"], result: "pointer" },
-  // void ReleaseTypeInfo(OrtTypeInfo* info)
-  ReleaseTypeInfo: { index: 98, parameters: ["pointer"], result: "void" },
-
   // OrtStatus* GetTensorTypeAndShape(const OrtValue* value, OrtTensorTypeAndShapeInfo** out)
   GetTensorTypeAndShape: { index: 65, parameters: ["pointer", "buffer"], result: "pointer" },
   // OrtStatus* GetTensorElementType(const OrtTensorTypeAndShapeInfo* info,
@@ -192,13 +134,6 @@ export const API = {
   GetDimensionsCount: { index: 61, parameters: ["pointer", "buffer"], result: "pointer" },
   // OrtStatus* GetDimensions(const OrtTensorTypeAndShapeInfo* info, int64_t* dims, size_t count)
   GetDimensions: { index: 62, parameters: ["pointer", "buffer", "usize"], result: "pointer" },
-  // OrtStatus* GetSymbolicDimensions(const OrtTensorTypeAndShapeInfo* info, const char** names,
-  //     size_t count): an empty string where a dimension has no name
-  GetSymbolicDimensions: {
-    index: 63,
-    parameters: ["pointer", "buffer", "usize"],
-    result: "pointer",
-  },
   // void ReleaseTensorTypeAndShapeInfo(OrtTensorTypeAndShapeInfo* info)
   ReleaseTensorTypeAndShapeInfo: { index: 99, parameters: ["pointer"], result: "void" },
 

@@ -32,7 +32,7 @@ const NAMES = new Map(
   Object.entries(ELEMENT_TYPES).map(([name, value]) => [value as number, name as ElementType]),
 );
 
-/** Element type and dimensions of a tensor or of a declaration; a dimension of -1 is free. */
+/** Element type and dimensions of a tensor. */
 export interface TensorInfo {
   /** Undefined when it is a type that this module does not name (4-bit integers, 8-bit floats, complex numbers). */
   readonly elementType: ElementType | undefined;
@@ -84,8 +84,7 @@ export function tensorInfo(runtime: OnnxRuntime, tensor: Deno.PointerObject): Te
   }
 }
 
-/** Reads an `OrtTensorTypeAndShapeInfo`. */
-export function readTensorInfo(runtime: OnnxRuntime, info: Deno.PointerObject): TensorInfo {
+function readTensorInfo(runtime: OnnxRuntime, info: Deno.PointerObject): TensorInfo {
   const { api } = runtime;
   // The out parameter is a 32-bit enumeration; the word around it starts as zero.
   const elementType = runtime.word(

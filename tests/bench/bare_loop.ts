@@ -10,6 +10,8 @@ import { RunArguments } from "../../ffi/onnxruntime/run.ts";
 import { Session } from "../../ffi/onnxruntime/session.ts";
 import { wrapTensor } from "../../ffi/onnxruntime/values.ts";
 import { ELEMENT_TYPE_OF } from "../../models/cpu/element_types.ts";
+import { decodeOnnxFile } from "../../models/onnx/decode.ts";
+import { signatureOf } from "../../models/onnx/signature.ts";
 import type { Tensor } from "../../models/tensor.ts";
 
 /** How a loop runs. */
@@ -42,7 +44,7 @@ export async function bareRate(
     new Environment(runtime, { threads, spin: false, arenaBytes: ARENA_BYTES }),
   );
   const session = cleanup.use(await Session.load(environment, path, { sharedArena: true }));
-  const outputs = session.outputs.filter(({ tensor }) => tensor !== undefined);
+  const { outputs } = signatureOf(await decodeOnnxFile(path, path), path);
   const run = new RunArguments(
     session,
     inputs.map(({ name }) => name),

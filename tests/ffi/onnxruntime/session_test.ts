@@ -7,41 +7,13 @@ import { RunArguments } from "../../../ffi/onnxruntime/run.ts";
 import { Session } from "../../../ffi/onnxruntime/session.ts";
 import { createStringTensor, readStrings, writeStrings } from "../../../ffi/onnxruntime/strings.ts";
 import { copyTensor, tensorInfo, wrapTensor } from "../../../ffi/onnxruntime/values.ts";
-import {
-  mlpModel,
-  onnxModel,
-  optionalInputModel,
-  sequenceOutputModel,
-  truncated,
-} from "../../fixtures/onnx.ts";
+import { mlpModel, onnxModel, truncated } from "../../fixtures/onnx.ts";
 
 async function withEnvironment(check: (environment: Environment) => Promise<void> | void) {
   using runtime = openOnnxRuntime();
   using environment = new Environment(runtime, { threads: 2, spin: false, arenaBytes: 1 << 30 });
   await check(environment);
 }
-
-Deno.test("Session lists what a model declares", async () => {
-  await withEnvironment(async (environment) => {
-    using mlp = await Session.load(environment, mlpModel(1, [4, 8, 2]), { sharedArena: true });
-    assert.deepEqual(mlp.inputs, [{
-      name: "x",
-      tensor: { elementType: "float", shape: [-1, 4], dimNames: ["batch", undefined] },
-    }]);
-    assert.deepEqual(mlp.outputs, [{
-      name: "y",
-      tensor: { elementType: "float", shape: [-1, 2], dimNames: ["batch", undefined] },
-    }]);
-    using sequences = await Session.load(environment, sequenceOutputModel(), { sharedArena: true });
-    assert.deepEqual(sequences.outputs.map(({ name, tensor }) => [name, tensor?.elementType]), [
-      ["y", "float"],
-      ["parts", undefined],
-    ]);
-    using optional = await Session.load(environment, optionalInputModel(), { sharedArena: true });
-    assert.deepEqual(optional.inputs.map(({ name }) => name), ["x"]);
-    assert.deepEqual(optional.optionalInputs.map(({ name }) => name), ["k"]);
-  });
-});
 
 Deno.test("Session.load() throws what is wrong with a model", async () => {
   await withEnvironment(async (environment) => {
@@ -135,7 +107,7 @@ Deno.test("Environment is opened and disposed of many times, and twice at once",
           using session = await Session.load(environment, mlpModel(1, [4, 2]), {
             sharedArena: true,
           });
-          assert.equal(session.inputs.length, 1);
+          assert.ok(session.arenaStatistics().allocated > 0);
         }
       });
       first[Symbol.dispose]();
