@@ -4,6 +4,7 @@ import type { Model } from "../../models/model.ts";
 import { decodeOnnx } from "../../models/onnx/decode.ts";
 import { signatureOf } from "../../models/onnx/signature.ts";
 import type { Tensor, TensorShape } from "../../models/tensor.ts";
+import { modelWith } from "../fixtures/model.ts";
 
 /** A model of these bytes whose requests may be joined, 8 rows at most. */
 export function modelOf(
@@ -12,30 +13,11 @@ export function modelOf(
   settings: Partial<Model> = {},
 ): Model {
   const signature = signatureOf(decodeOnnx(bytes, name), name);
-  return {
-    name,
-    version: 1,
+  return modelWith(name, signature, {
     file: { bytes },
     fileBytes: bytes.length,
-    fingerprint: name,
-    signature,
-    maxBatchSize: 0,
-    batching: {
-      maxRows: 8,
-      join: true,
-      reason: "declared",
-      batchedInputs: signature.inputs.map((input) => input.shape[0] === -1),
-      maxDelayMicros: 0,
-      probe: false,
-    },
-    config: {},
-    labels: new Map(),
-    samples: [],
-    priority: 0,
-    weight: 1,
-    pin: false,
     ...settings,
-  };
+  });
 }
 
 export function signatureFor(inputs: readonly TensorShape[]): Signature {

@@ -2,19 +2,17 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { loadPolicy, PolicyFileError } from "../../policies/load.ts";
+import { withFolder } from "../fixtures/with_folder.ts";
 import { queueView, snapshotOf } from "./views.ts";
 
 const TEMPLATE = new URL("../../policies/template.ts", import.meta.url);
 
 async function withFile(source: string, test: (path: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
+  await withFolder(async (folder) => {
     const path = join(folder, "mine.ts");
     await Deno.writeTextFile(path, source);
     await test(path);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  });
 }
 
 Deno.test("loadPolicy() loads a copy of the template from anywhere", async () => {

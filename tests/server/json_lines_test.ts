@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { JsonLinesFile } from "../../server/json_lines.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../fixtures/with_folder.ts";
 
 const unexpected = (message: string) => assert.fail(message);
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type GatewaySettings, resolveConfig } from "../../server/config.ts";
 import { type Gateway, startGateway } from "../../server/main.ts";
-import { withFolder } from "./with_folder.ts";
+import { withFolder } from "../fixtures/with_folder.ts";
 import { scaleModel, slowModel } from "../fixtures/onnx.ts";
 
 /** Runs `test` with a gateway that serves one model, called `model`. */

@@ -14,6 +14,7 @@ import {
   scaleModel,
   truncated,
 } from "../../fixtures/onnx.ts";
+import { withFolder } from "../../fixtures/with_folder.ts";
 import { hasCode } from "../../conformance/device.ts";
 import {
   fp32Tensor,
@@ -24,15 +25,6 @@ import {
   signatureFor,
   stepOf,
 } from "../../conformance/device_models.ts";
-
-async function withFolder(check: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  try {
-    await check(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
 
 /** A model in a file instead of in memory. */
 async function modelInFile(

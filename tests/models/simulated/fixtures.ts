@@ -2,6 +2,7 @@
 import type { IterationResult, Signature, Step } from "../../../models/device.ts";
 import type { Model } from "../../../models/model.ts";
 import { byteLength, type TensorShape, type TensorSpec } from "../../../models/tensor.ts";
+import { modelWith } from "../../fixtures/model.ts";
 
 export function modelOf(
   name: string,
@@ -9,29 +10,10 @@ export function modelOf(
   outputs: readonly TensorSpec[],
   batched = true,
 ): Model {
-  return {
-    name,
-    version: 1,
-    file: {},
-    fileBytes: 1_000,
-    fingerprint: name,
-    signature: { inputs, outputs, notServed: [] },
-    maxBatchSize: 0,
-    batching: {
-      maxRows: batched ? 32 : 1,
-      join: batched,
-      reason: "declared",
-      batchedInputs: inputs.map(() => batched),
-      maxDelayMicros: 0,
-      probe: false,
-    },
-    config: {},
-    labels: new Map(),
-    samples: [],
-    priority: 0,
-    weight: 1,
-    pin: false,
-  };
+  const model = modelWith(name, { inputs, outputs });
+  const maxRows = batched ? 32 : 1;
+  const batchedInputs = inputs.map(() => batched);
+  return { ...model, batching: { ...model.batching, maxRows, join: batched, batchedInputs } };
 }
 
 /** One FP32 input `x` and one FP32 output `y`, both [-1, width]. */

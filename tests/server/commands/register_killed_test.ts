@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FileRepository } from "../../../models/repository.ts";
-import { withFolder } from "../with_folder.ts";
+import { withFolder } from "../../fixtures/with_folder.ts";
 import { heavyModel, seededValues } from "../../fixtures/onnx.ts";
 
 const REGISTER = fileURLToPath(new URL("../../../server/commands/register.ts", import.meta.url));

@@ -17,7 +17,7 @@ import {
   sequenceAxisModel,
   truncated,
 } from "../../fixtures/onnx.ts";
-import { withFolder } from "../with_folder.ts";
+import { withFolder } from "../../fixtures/with_folder.ts";
 import { RecordedIo } from "./recorded_io.ts";
 
 /** Runs `test` with a temporary folder and an empty repository in it. */

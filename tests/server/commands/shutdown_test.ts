@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { scaleModel } from "../../fixtures/onnx.ts";
-import { withFolder } from "../with_folder.ts";
+import { withFolder } from "../../fixtures/with_folder.ts";
 import { GatewayProcess } from "./gateway_process.ts";
 
 /** Runs `test` with a temporary folder and a repository in it. */

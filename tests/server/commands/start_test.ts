@@ -5,7 +5,7 @@ import { start } from "../../../server/commands/start.ts";
 import { listen } from "../../../server/listener.ts";
 import { scaleModel } from "../../fixtures/onnx.ts";
 import { RecordedIo } from "./recorded_io.ts";
-import { withFolder } from "../with_folder.ts";
+import { withFolder } from "../../fixtures/with_folder.ts";
 
 /** Runs a start that is expected to end by itself. */
 async function failedStart(

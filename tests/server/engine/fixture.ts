@@ -14,34 +14,16 @@ import {
 import type { Tensor } from "../../../models/tensor.ts";
 import type { Engine, Timing } from "../../../server/engine/api.ts";
 import { type EngineOptions, openEngine } from "../../../server/engine/engine.ts";
+import { modelWith } from "../../fixtures/model.ts";
 
 /** A model of one FP32 input and one like output, `[-1, 4]`, that may be joined. */
 export function testModel(name: string, changes: Partial<Model> = {}): Model {
   const spec = (tensor: string) => ({ name: tensor, datatype: "FP32" as const, shape: [-1, 4] });
-  return {
-    name,
-    version: 1,
+  return modelWith(name, { inputs: [spec("x")], outputs: [spec("y")] }, {
     file: { path: `/models/${name}.onnx` },
-    fileBytes: 1000,
     fingerprint: `${name}-1`,
-    signature: { inputs: [spec("x")], outputs: [spec("y")], notServed: [] },
-    maxBatchSize: 0,
-    batching: {
-      maxRows: 8,
-      join: true,
-      reason: "declared",
-      batchedInputs: [true],
-      maxDelayMicros: 0,
-      probe: false,
-    },
-    config: {},
-    labels: new Map(),
-    samples: [],
-    priority: 0,
-    weight: 1,
-    pin: false,
     ...changes,
-  };
+  });
 }
 
 /** A repository in memory, changeable. */

@@ -17,6 +17,7 @@ import type {
   ServedModel,
   Timing,
 } from "../../../server/engine/api.ts";
+import { modelWith } from "../../fixtures/model.ts";
 
 /** A model for the fake engine; everything has a default. */
 export function fakeModel(
@@ -25,14 +26,7 @@ export function fakeModel(
   outputs: readonly TensorSpec[],
   rest: Partial<Model> = {},
 ): Model {
-  return {
-    name,
-    version: 1,
-    file: {},
-    fileBytes: 0,
-    fingerprint: "",
-    signature: { inputs, outputs, notServed: [] },
-    maxBatchSize: 0,
+  return modelWith(name, { inputs, outputs }, {
     batching: {
       maxRows: 1,
       join: false,
@@ -42,13 +36,8 @@ export function fakeModel(
       probe: false,
     },
     config: { name, platform: "", backend: "onnxruntime", max_batch_size: rest.maxBatchSize ?? 0 },
-    labels: new Map(),
-    samples: [],
-    priority: 0,
-    weight: 1,
-    pin: false,
     ...rest,
-  };
+  });
 }
 
 /** What the fake engine gives as every answer's timing. */
