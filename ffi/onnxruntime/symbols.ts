@@ -21,6 +21,15 @@ export const API_BASE = {
   GetVersionString: { index: 1, parameters: [], result: "pointer" },
 } as const;
 
+// OrtStatus* Run(OrtSession* session, const OrtRunOptions* options,
+//     const char* const* input_names, const OrtValue* const* inputs, size_t input_count,
+//     const char* const* output_names, size_t output_count, OrtValue** outputs)
+const RUN = {
+  index: 9,
+  parameters: ["pointer", "pointer", "pointer", "pointer", "usize", "pointer", "usize", "pointer"],
+  result: "pointer",
+} as const;
+
 /** Slots of `OrtApi`. Where the result is a pointer it is an `OrtStatus*`, null on success. */
 export const API = {
   // OrtErrorCode GetErrorCode(const OrtStatus* status)
@@ -180,37 +189,7 @@ export const API = {
   AddRunConfigEntry: { index: 165, parameters: ["pointer", "buffer", "buffer"], result: "pointer" },
   // void ReleaseRunOptions(OrtRunOptions* options)
   ReleaseRunOptions: { index: 97, parameters: ["pointer"], result: "void" },
-  // OrtStatus* Run(OrtSession* session, const OrtRunOptions* options,
-  //     const char* const* input_names, const OrtValue* const* inputs, size_t input_count,
-  //     const char* const* output_names, size_t output_count, OrtValue** outputs)
-  Run: {
-    index: 9,
-    parameters: [
-      "pointer",
-      "pointer",
-      "pointer",
-      "pointer",
-      "usize",
-      "pointer",
-      "usize",
-      "pointer",
-    ],
-    result: "pointer",
-  },
+  Run: RUN,
   // The same, on a thread of the runtime's pool.
-  RunNonblocking: {
-    index: 9,
-    parameters: [
-      "pointer",
-      "pointer",
-      "pointer",
-      "pointer",
-      "usize",
-      "pointer",
-      "usize",
-      "pointer",
-    ],
-    result: "pointer",
-    nonblocking: true,
-  },
+  RunNonblocking: { ...RUN, nonblocking: true },
 } as const;
