@@ -217,8 +217,8 @@ export interface Engine {
   /** Not ready from now on, for `reason`; requests are still taken. */
   announceShutdown(reason: string): void;
   /**
-   * Not ready at once, and nothing new is taken. Resolves when nothing is queued or running, or rejects with
-   * `deadline_exceeded` after `timeoutMicros`, when what was left has been failed.
+   * Not ready at once, and nothing new is taken. Resolves when nothing is queued or running, or
+   * rejects with `deadline_exceeded` after `timeoutMicros`, when what was left has been failed.
    */
   drain(timeoutMicros: number): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /**
  * A JSON reader for the requests that `JSON.parse` would spoil: integers beyond 2^53 stay exact (as
- * bigint, as far as there is a datatype for them), and the bare `NaN`, `Infinity` and `-Infinity` of Triton's dialect are numbers. It keeps
- * its own stack, so depth costs memory and nothing else. Everything else goes through `JSON.parse`,
- * which is several times faster.
+ * bigint, as far as there is a datatype for them), and the bare `NaN`, `Infinity` and `-Infinity` of
+ * Triton's dialect are numbers. It keeps its own stack, so depth costs memory and nothing else.
+ * Everything else goes through `JSON.parse`, which is several times faster.
  *
  * Grammar: RFC 8259 plus the three bare words.
  *
