@@ -53,7 +53,7 @@ export interface GatewayConfig {
 }
 
 /** Settings that are bytes. */
-type SizeName = "memory" | "maxBody" | "maxBodies" | "maxQueueBytes";
+export type SizeName = "memory" | "maxBody" | "maxBodies" | "maxQueueBytes";
 
 /** A configuration as people write it: everything optional, sizes as text or bytes. */
 export type GatewaySettings = {

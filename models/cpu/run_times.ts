@@ -24,7 +24,11 @@ export class RunTimes {
   #sinceTried = 0;
   readonly #estimateMicros: number;
 
-  /** @param estimateMicros What a quiet trial says of a run in place; Infinity when nothing does. */
+  /**
+   * Nothing has run yet.
+   *
+   * @param estimateMicros What a quiet trial says of a run in place; Infinity when nothing does.
+   */
   constructor(estimateMicros = Infinity) {
     this.#estimateMicros = estimateMicros;
   }
