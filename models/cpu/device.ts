@@ -32,7 +32,7 @@ export interface CpuDeviceOptions {
 /** While nothing loads: buffers of usual requests are reused, not mapped anew each time. */
 const BUFFERS_MAPPED_FROM = 1 << 20;
 /** While a model loads: its weights shall leave nothing behind in the arena of a loading thread. */
-const WEIGHTS_MAPPED_FROM = 256 << 10;
+const WEIGHTS_MAPPED_FROM = 32 << 10;
 /** Free space that the arena of a thread may keep at its end. */
 const KEPT_PER_THREAD = 2 << 20;
 /** Loads whose findings are kept, those of unloaded models too. */
