@@ -7,7 +7,8 @@
 import { SluiceError } from "../../../models/errors.ts";
 import type { Model } from "../../../models/model.ts";
 import { type Datatype, DATATYPE_BYTES, type Tensor } from "../../../models/tensor.ts";
-import { frameElements } from "./bytes_elements.ts";
+import { TextFramer } from "./bytes_elements.ts";
+import { largest, type Values } from "./largest.ts";
 
 /**
  * Refuses what has no numeric order.
@@ -59,36 +60,28 @@ export function classify(tensor: Tensor, how: Classification): Tensor {
   const rows = byRow ? tensor.shape[0] : 1;
   const width = rows === 0 ? 0 : values.length / rows;
   const taken = Math.min(classes, width);
-  const elements: Uint8Array<ArrayBuffer>[] = [];
+  const print = FLOATS.has(tensor.datatype)
+    ? (value: number | bigint) => fixed(Number(value))
+    : String;
+  const elements = new TextFramer();
   for (let row = 0; row < rows; row++) {
-    const order = Uint32Array.from({ length: width }, (_, i) => i);
-    const at = (i: number) => values[row * width + i];
-    order.sort((a, b) => descending(at(a), at(b)));
-    for (const i of order.subarray(0, taken)) {
-      const value = at(i);
-      const label = labels?.[i];
-      const text = typeof value === "number" ? fixed(value) : String(value);
-      elements.push(encoder.encode(label === undefined ? `${text}:${i}` : `${text}:${i}:${label}`));
+    const start = row * width;
+    for (const place of largest(values, start, width, taken)) {
+      const label = labels?.[place - start];
+      const text = `${print(values[place])}:${place - start}`;
+      elements.add(label === undefined ? text : `${text}:${label}`);
     }
   }
   return {
     name: tensor.name,
     datatype: "BYTES",
     shape: byRow ? [rows, taken] : [taken],
-    data: frameElements(elements),
+    data: elements.data(),
   };
 }
 
-type Values = ArrayLike<number | bigint>;
-
-const encoder = new TextEncoder();
-
-/** Largest first; NaN, which has no order, last. */
-function descending(a: number | bigint, b: number | bigint): number {
-  if (a > b) return -1;
-  if (a < b) return 1;
-  return Number(a !== a) - Number(b !== b);
-}
+/** C prints their values with `%f`. */
+const FLOATS: ReadonlySet<Datatype> = new Set(["FP16", "BF16", "FP32", "FP64"]);
 
 /** C's `%f`. */
 function fixed(value: number): string {
@@ -109,15 +102,6 @@ function read<T extends Values>(
   };
 }
 
-/** Whole numbers, which C prints without a point: told from floats by being bigints. */
-function whole(
-  datatype: Datatype,
-  view: (buffer: ArrayBuffer, offset: number, length: number) => Iterable<number>,
-): (data: Uint8Array<ArrayBuffer>) => Values {
-  const numbers = read(datatype, (b, o, n) => Array.from(view(b, o, n), BigInt));
-  return numbers;
-}
-
 /** BF16 is the upper half of an FP32. */
 function widenBf16(halves: Uint16Array): Float32Array {
   const bits = new Uint32Array(halves.length);
@@ -126,13 +110,13 @@ function widenBf16(halves: Uint16Array): Float32Array {
 }
 
 const READ: { readonly [datatype in Datatype]?: (data: Uint8Array<ArrayBuffer>) => Values } = {
-  UINT8: whole("UINT8", (b, o, n) => new Uint8Array(b, o, n)),
-  UINT16: whole("UINT16", (b, o, n) => new Uint16Array(b, o, n)),
-  UINT32: whole("UINT32", (b, o, n) => new Uint32Array(b, o, n)),
+  UINT8: read("UINT8", (b, o, n) => new Uint8Array(b, o, n)),
+  UINT16: read("UINT16", (b, o, n) => new Uint16Array(b, o, n)),
+  UINT32: read("UINT32", (b, o, n) => new Uint32Array(b, o, n)),
   UINT64: read("UINT64", (b, o, n) => new BigUint64Array(b, o, n)),
-  INT8: whole("INT8", (b, o, n) => new Int8Array(b, o, n)),
-  INT16: whole("INT16", (b, o, n) => new Int16Array(b, o, n)),
-  INT32: whole("INT32", (b, o, n) => new Int32Array(b, o, n)),
+  INT8: read("INT8", (b, o, n) => new Int8Array(b, o, n)),
+  INT16: read("INT16", (b, o, n) => new Int16Array(b, o, n)),
+  INT32: read("INT32", (b, o, n) => new Int32Array(b, o, n)),
   INT64: read("INT64", (b, o, n) => new BigInt64Array(b, o, n)),
   FP16: read("FP16", (b, o, n) => new Float16Array(b, o, n)),
   BF16: read("BF16", (b, o, n) => widenBf16(new Uint16Array(b, o, n))),

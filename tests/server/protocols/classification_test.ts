@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import type { Datatype } from "../../../models/tensor.ts";
 import {
   classificationOf,
   classify,
 } from "../../../server/protocols/open_inference/classification.ts";
-import { unframeElements } from "../../../server/protocols/open_inference/bytes_elements.ts";
+import {
+  TextFramer,
+  unframeElements,
+} from "../../../server/protocols/open_inference/bytes_elements.ts";
+import { largest } from "../../../server/protocols/open_inference/largest.ts";
 import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
 
@@ -122,4 +127,45 @@ Deno.test("infer refuses a classification of what has no order", async () => {
     assert.equal(answer.status, 400);
     assert.ok(errorOf(answer).includes(datatype));
   }
+});
+
+Deno.test("largest() gives the places that sorting all values gives, NaN last", () => {
+  const value = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.constantFrom(NaN, -0, Infinity));
+  const row = fc.array(value, { maxLength: 40 });
+  fc.assert(fc.property(row, row, fc.nat(40), (before, row, count) => {
+    const places = row.map((_, i) => before.length + i);
+    const values = Float64Array.from([...before, ...row, 9]);
+    const order = (a: number, b: number) =>
+      Number(isNaN(values[a])) - Number(isNaN(values[b])) ||
+      (values[a] < values[b] ? 1 : values[a] > values[b] ? -1 : a - b);
+    const wanted = Math.min(count, row.length);
+    assert.deepEqual(
+      [...largest(values, before.length, row.length, wanted)],
+      places.sort(order).slice(0, wanted),
+    );
+  }));
+});
+
+Deno.test("TextFramer frames any texts, one after the other", () => {
+  fc.assert(fc.property(fc.array(fc.string({ unit: "binary", maxLength: 700 })), (given) => {
+    const framer = new TextFramer();
+    for (const text of given) framer.add(text);
+    assert.deepEqual(texts(framer.data()), given);
+  }));
+});
+
+Deno.test("classify() puts all values in order where more are asked for", () => {
+  const count = 2 ** 15;
+  const values = Int32Array.from({ length: count }, (_, i) => Math.imul(i, 0x9e3779b1));
+  const { shape, data } = classify(
+    tensor("INT32", [count], values),
+    { classes: 1e9, byRow: false },
+  );
+  assert.deepEqual(shape, [count]);
+  const given = texts(data)!.map((text) => text.split(":").map(Number));
+  assert.ok(
+    given.every(([value, place], i) =>
+      value === values[place] && (i === 0 || value < given[i - 1][0])
+    ),
+  );
 });
