@@ -109,7 +109,7 @@ function defineFlags(command: Command): Command {
     .option("--max-batch <n>", "Rows that an iteration may join.")
     .option("--priority <n>", "Priority of its requests that name none; 1 is most urgent.")
     .option("--weight <n>", "Share of device time under fair policies. (default: 1)")
-    .option("--pin", "Never evict it.")
+    .option("--pin", "Keep it on the device when models are evicted; none is so far.")
     .option("--sha256 <hex>", "Hash that its file must have; needed for URLs.")
     .option("--repository <dir>", `Folder to add it to. (default: ${DEFAULT_REPOSITORY})`)
     .option("--server <url>", "Upload it to the gateway there instead, which serves it at once.")

@@ -25,7 +25,7 @@ const TRUSTED_SAMPLES = 5;
 export class Scheduler {
   readonly #lanes: Lanes;
   #policy: Policy;
-  readonly #queues: LoadedModel[] = [];
+  readonly #models: LoadedModel[] = [];
   readonly #byView = new Map<QueueView, LoadedModel>();
   readonly #idleLanes = new Set<EngineLane>();
   readonly #ready: QueueView[] = [];
@@ -61,12 +61,12 @@ export class Scheduler {
 
   /** Models whose queues are served, those on their way out included. Live. */
   get models(): readonly LoadedModel[] {
-    return this.#queues;
+    return this.#models;
   }
 
   /** Serves a model's queue from now on. */
   addModel(loaded: LoadedModel): void {
-    this.#queues.push(loaded);
+    this.#models.push(loaded);
     this.#byView.set(loaded.queue, loaded);
     this.log?.added(this.clock.nowMicros(), loaded);
     this.#policy.observe?.({ kind: "queue_added", queue: loaded.queue });
@@ -74,7 +74,7 @@ export class Scheduler {
 
   /** Forgets a model that is idle. */
   removeModel(loaded: LoadedModel): void {
-    this.#queues.splice(this.#queues.indexOf(loaded), 1);
+    this.#models.splice(this.#models.indexOf(loaded), 1);
     this.#byView.delete(loaded.queue);
     this.log?.removed(this.clock.nowMicros(), loaded);
     this.#policy.observe?.({ kind: "queue_removed", queue: loaded.queue });
@@ -84,7 +84,7 @@ export class Scheduler {
   setPolicy(policy: Policy): void {
     const nowMicros = this.#nowMicros = this.clock.nowMicros();
     this.#policy = policy;
-    for (const { queue } of this.#queues) {
+    for (const { queue } of this.#models) {
       policy.observe?.({ kind: "queue_added", queue });
       for (const pending of [...queue.waiting()]) {
         queue.remove(pending);
@@ -188,7 +188,7 @@ export class Scheduler {
     const ready = this.#ready;
     ready.length = 0;
     const reachBytes = this.#lanes.reachBytes(lane);
-    for (const { queue } of this.#queues) {
+    for (const { queue } of this.#models) {
       if (queue.rows === 0) continue;
       const readyAt = queue.readyAtMicros;
       if (readyAt > this.#nowMicros) {
@@ -281,13 +281,13 @@ export class Scheduler {
     if (again) this.wake();
   }
 
-  /** Fails what waits past its deadline, or could not be done by then even if it ran now. */
+  /** Fails what waits past its deadline. */
   dropExpired(nowMicros: number): void {
     if (nowMicros < this.#deadlineTimerMicros) return;
     this.log?.expiring(nowMicros);
     this.#deadlineTimerMicros = Infinity;
     let next: PendingRequest | undefined;
-    for (const loaded of this.#queues) {
+    for (const loaded of this.#models) {
       for (;;) {
         const pending = loaded.queue.firstDeadline;
         if (pending === undefined) break;

@@ -17,7 +17,7 @@ export function openApiDocument(version: string): Json {
       version,
       description:
         'Open Inference Protocol v2 with Triton\'s extensions. Every error is `{"error": "..."}` ' +
-        "with a stable code in the header `sluice-error-code`.",
+        "with a stable code, unknown routes and methods apart, in the header `sluice-error-code`.",
     },
     paths: { ...serverPaths, ...modelPaths(), ...repositoryPaths, ...ownPaths },
     components: {

@@ -40,7 +40,7 @@ Deno.test("isModelName() accepts nothing that is more than one plain part of a p
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 12 }), (name) => {
       if (!isModelName(name)) return;
-      assert.equal(posix.join("/root", name), `/root/${name}`);
+      assert.equal(posix.join("/models", name), `/models/${name}`);
       assert.equal(posix.basename(posix.join("/root", name)), name);
     }),
     { seed: 4, numRuns: 2000 },
@@ -98,7 +98,7 @@ Deno.test("containedPath() refuses every path that leads elsewhere", () => {
     fc.property(parts, (parts) => {
       try {
         const path = containedPath(parts.join("/"), "It");
-        assert.ok(posix.join("/root/x", path).startsWith("/root/x/"));
+        assert.ok(posix.join("/models/x", path).startsWith("/models/x/"));
         assert.equal(posix.normalize(path), path);
       } catch (error) {
         assert.ok(error instanceof SluiceError, String(error));
