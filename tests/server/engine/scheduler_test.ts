@@ -213,6 +213,30 @@ Deno.test("one bad request spares its batchmates", async () => {
   assert.equal(answers.flat().length, 2, "each is answered exactly once");
 });
 
+Deno.test("a request that is run again runs by itself, whoever came meanwhile", async () => {
+  let failing = false;
+  await using sluice = await openVirtualEngine([testModel("m")], {
+    costs: new Map([["m", { byRows: [[1, 100], [8, 101]] }]]),
+    faults: {
+      iteration() {
+        const fault = failing ? "execution_failed" : undefined;
+        failing = false; // one iteration only
+        return fault;
+      },
+    },
+  });
+  const { clock, send } = sluice;
+  for (let i = 0; i < 40; i++) send("m"); // learns that joining pays
+  clock.advanceTo(10_000);
+  failing = true;
+  const spared = [1, 2].map((value) => send("m", { value }));
+  clock.advanceTo(10_050);
+  const later = [3, 4].map((value) => send("m", { value }));
+  clock.advanceTo(20_000);
+  assert.deepEqual(spared.map(([{ timing }]) => timing?.batchRows), [1, 1]);
+  assert.deepEqual(later.map(([{ timing }]) => timing?.batchRows), [2, 2]);
+});
+
 Deno.test("requests with unequal shared inputs are not joined", async () => {
   const vad: Model = testModel("vad", {
     signature: {
