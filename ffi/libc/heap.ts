@@ -43,8 +43,8 @@ export class Heap implements Disposable {
 
   /**
    * From which size on a block is mapped on its own and returns to the system the moment it is
-   * freed. Smaller ones come from the arena of the thread that asks, which keeps the free space
-   * at its end up to `keptBytes`: no call trims that.
+   * freed. Smaller ones come from the arena of the thread that asks. Whenever one is freed, free
+   * space at the arena's end beyond `keptBytes` returns; no call trims that part.
    */
   setThresholds(mappedBytes: number, keptBytes: number): void {
     this.#library.symbols.mallopt(M_MMAP_THRESHOLD, mappedBytes);

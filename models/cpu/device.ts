@@ -29,12 +29,12 @@ export interface CpuDeviceOptions {
   readonly libraryPath?: string;
 }
 
-/** While nothing loads: buffers of usual requests are reused, not mapped anew each time. */
-const BUFFERS_MAPPED_FROM = 1 << 20;
-/** While a model loads: its weights shall leave nothing behind in the arena of a loading thread. */
-const WEIGHTS_MAPPED_FROM = 32 << 10;
-/** Free space that the arena of a thread may keep at its end. */
-const KEPT_PER_THREAD = 2 << 20;
+/** A block this large is mapped on its own: the most that glibc allows. */
+const MAPPED_FROM = 32 << 20;
+/** While requests are served: what one has freed is the next one's buffer. */
+const KEPT_WHILE_SERVING = 64 << 20;
+/** While models come and go: little stays behind in the arenas of the threads that load them. */
+const KEPT_WHILE_LOADING = 128 << 10;
 /** Loads whose findings are kept, those of unloaded models too. */
 const KEPT_FINDINGS = 1024;
 
@@ -60,7 +60,7 @@ export function openCpuDevice(options: CpuDeviceOptions = {}): Device {
     arenaBytes: memoryBytes,
   });
   const heap = openHeap();
-  heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
+  heap?.setThresholds(MAPPED_FROM, KEPT_WHILE_SERVING);
   return new CpuDevice(runtime, environment, heap, memoryBytes, threads);
 }
 
@@ -108,12 +108,8 @@ class CpuDevice implements Device {
       if (this.#disposing !== undefined) {
         throw new SluiceError("not_ready", `${label} cannot be loaded: the device is closed`);
       }
-      this.#heap?.setThresholds(WEIGHTS_MAPPED_FROM, KEPT_PER_THREAD);
-      try {
-        return await this.#stage(model, signal);
-      } finally {
-        this.#heap?.setThresholds(BUFFERS_MAPPED_FROM, KEPT_PER_THREAD);
-      }
+      using _returning = this.#returningMemory();
+      return await this.#stage(model, signal);
     } catch (cause) {
       throw stagingError(label, cause, signal);
     } finally {
@@ -141,6 +137,7 @@ class CpuDevice implements Device {
   }
 
   trim(): Promise<void> {
+    using _returning = this.#returningMemory();
     this.#arena?.run();
     this.#heap?.trim();
     return Promise.resolve();
@@ -179,7 +176,7 @@ class CpuDevice implements Device {
         session,
         persistentBytes,
         measurement,
-        () => this.#models.delete(staged),
+        () => this.#free(staged, session),
       );
       this.#models.add(staged);
       return staged;
@@ -187,6 +184,20 @@ class CpuDevice implements Device {
       session[Symbol.dispose]();
       throw error;
     }
+  }
+
+  #free(staged: CpuStagedModel, session: Session): void {
+    using _returning = this.#returningMemory();
+    session[Symbol.dispose]();
+    this.#models.delete(staged);
+  }
+
+  /** Until it is disposed of, what is freed goes back to the system. */
+  #returningMemory(): Disposable {
+    this.#heap?.setThresholds(MAPPED_FROM, KEPT_WHILE_LOADING);
+    return {
+      [Symbol.dispose]: () => this.#heap?.setThresholds(MAPPED_FROM, KEPT_WHILE_SERVING),
+    };
   }
 
   /** The first load of all: when it fails, no model is at fault. */

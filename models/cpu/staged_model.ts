@@ -20,27 +20,27 @@ export class CpuStagedModel implements StagedModel {
   readonly persistentBytes: number;
   readonly #session: Session;
   readonly #measurement: Measurement;
-  readonly #onFreed: () => void;
+  readonly #free: () => void;
   readonly #executables = new Set<CpuExecutable>();
   #disposed = false;
 
   /**
-   * Takes over a loaded session.
+   * Shares a loaded session.
    *
-   * @param onFreed Called once, when the weights are gone.
+   * @param free Lets the weights go. Called once, when nobody can use them any more.
    */
   constructor(
     model: Model,
     session: Session,
     persistentBytes: number,
     measurement: Measurement,
-    onFreed: () => void,
+    free: () => void,
   ) {
     this.model = model;
     this.#session = session;
     this.persistentBytes = persistentBytes;
     this.#measurement = measurement;
-    this.#onFreed = onFreed;
+    this.#free = free;
   }
 
   /** The part of the persistent bytes that lies in the shared arena. */
@@ -92,7 +92,6 @@ export class CpuStagedModel implements StagedModel {
 
   #freeWhenUnused(): void {
     if (!this.#disposed || this.#executables.size > 0) return;
-    this.#session[Symbol.dispose]();
-    this.#onFreed();
+    this.#free();
   }
 }
