@@ -179,6 +179,7 @@ class CpuDevice implements Device {
         () => this.#free(staged, session),
       );
       this.#models.add(staged);
+      this.#heap?.trim(); // what the load and its trial runs have used and freed
       return staged;
     } catch (error) {
       session[Symbol.dispose]();

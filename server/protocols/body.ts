@@ -75,6 +75,17 @@ async function readUndeclared(
   return chunks.length === 1 ? chunks[0] : concatenate(chunks, total);
 }
 
+/** Smaller ones cost less to collect than to free. */
+const WORTH_FREEING_BYTES = 4096;
+
+/**
+ * Frees a body that nothing refers to any more, rather than leave it to the garbage collector: the
+ * next body then gets the same memory, still warm, and none piles up.
+ */
+export function freeBody({ buffer, byteLength }: Uint8Array<ArrayBuffer>): void {
+  if (byteLength >= WORTH_FREEING_BYTES && byteLength === buffer.byteLength) buffer.transfer(0);
+}
+
 /** Joins pieces whose lengths add up to `total`. */
 export function concatenate(
   pieces: readonly Uint8Array<ArrayBuffer>[],

@@ -8,7 +8,7 @@ import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
 import { acceptedCoding, type ContentCoding } from "../compression.ts";
-import { brokenBody, readBody } from "../body.ts";
+import { brokenBody, freeBody, readBody } from "../body.ts";
 import type { BodyBudget } from "../body_budget.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classificationOf } from "./classification.ts";
@@ -78,8 +78,9 @@ export async function infer(
       ? decodeRequest(body, jsonBytes)
       : await options.codecs.decode(body, jsonBytes);
     const choice = chooseOutputs(served.model, decoded);
+    if (declared === null) freeBody(body);
     return await new Promise((resolve) =>
-      options.engine.submit(new Call(request, served, decoded, choice, options, resolve))
+      options.engine.submit(new Call(request, body, served, decoded, choice, options, resolve))
     );
   } catch (fault) {
     return options.errorResponse(toSluiceError(fault));
@@ -105,12 +106,15 @@ class Call implements InferenceRequest {
   readonly priority: number;
   readonly timeoutMicros: number;
   readonly #http: Request;
+  /** Holds binary inputs, which outputs may be views of. */
+  readonly #body: Uint8Array<ArrayBuffer>;
   readonly #choice: OutputChoice;
   readonly #options: InferOptions;
   readonly #resolve: (response: Response | Promise<Response>) => void;
 
   constructor(
     http: Request,
+    body: Uint8Array<ArrayBuffer>,
     readonly served: ServedModel,
     decoded: DecodedRequest,
     choice: OutputChoice,
@@ -122,6 +126,7 @@ class Call implements InferenceRequest {
     this.priority = decoded.priority;
     this.timeoutMicros = decoded.timeoutMicros;
     this.#http = http;
+    this.#body = body;
     this.#choice = choice;
     this.#options = options;
     this.#resolve = resolve;
@@ -143,6 +148,7 @@ class Call implements InferenceRequest {
         return;
       }
       const encoded = encodeResponse(head, chosen);
+      freeBody(this.#body);
       this.#resolve(
         coding === undefined
           ? inferenceResponse(encoded, serverTiming)
@@ -165,6 +171,7 @@ class Call implements InferenceRequest {
   ): Promise<Response> {
     try {
       const encoded = await this.#options.codecs.encode(head, outputs);
+      freeBody(this.#body);
       return coding === undefined
         ? inferenceResponse(encoded, serverTiming)
         : await compressedResponse(encoded, serverTiming, coding, this.#options);
