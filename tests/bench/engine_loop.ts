@@ -6,6 +6,7 @@
 import { openCpuDevice } from "../../models/cpu/mod.ts";
 import { FileRepository } from "../../models/repository.ts";
 import type { Tensor } from "../../models/tensor.ts";
+import { POLICIES } from "../../policies/mod.ts";
 import type { Engine } from "../../server/engine/api.ts";
 import { openEngine } from "../../server/engine/engine.ts";
 
@@ -23,6 +24,8 @@ export interface EngineLoopOptions {
   readonly threads: number;
   /** Iterations that may run at once. */
   readonly lanes: number;
+  /** Name of the policy; the default one where none is named. */
+  readonly policy?: string;
   /** How long, the warm-up included. */
   readonly seconds: number;
 }
@@ -39,13 +42,14 @@ const WARM_UP_SHARE = 0.2;
 export async function engineRates(
   repository: string,
   models: readonly LoopedModel[],
-  { threads, lanes, seconds }: EngineLoopOptions,
+  { threads, lanes, policy, seconds }: EngineLoopOptions,
 ): Promise<number[]> {
   await using device = await openCpuDevice({ threads });
   await using engine = await openEngine({
     device,
     repository: new FileRepository(repository),
     lanes,
+    policy: policy === undefined ? undefined : POLICIES.get(policy),
     loadAll: false,
   });
   for (const { name } of models) await engine.load(name);
