@@ -9,7 +9,7 @@ import { SluiceError } from "./errors.ts";
 import type { Model, ModelOverride, Repository } from "./model.ts";
 import { takeLock } from "./repository/lock.ts";
 import { FilesInMemory, FilesOnDisk, versionsIn } from "./repository/model_files.ts";
-import { checkModelName, containedPath, isModelName } from "./repository/names.ts";
+import { checkModelName, containedPath, isModelName, NAME_RULE } from "./repository/names.ts";
 import { type ReadingEnvironment, readModel } from "./repository/read_model.ts";
 import {
   type NewVersion,
@@ -35,6 +35,7 @@ export class FileRepository implements Repository {
   readonly folder: string;
   readonly #warn: (message: string) => void;
   readonly #known: ReadingEnvironment["known"] = new Map();
+  readonly #passedOver = new Set<string>();
 
   /** Nothing is read before the first call. */
   constructor(folder: string, options: FileRepositoryOptions = {}) {
@@ -43,7 +44,8 @@ export class FileRepository implements Repository {
   }
 
   /**
-   * Names of the models that are there, sorted. Folders whose names cannot be models are left out.
+   * Names of the models that are there, sorted. Of folders whose names cannot be models, each is warned
+   * of once; hidden ones are the repository's own.
    *
    * @throws {SluiceError} `not_found` when the repository's folder is missing.
    */
@@ -52,9 +54,9 @@ export class FileRepository implements Repository {
     await finishCommits(root);
     const names: string[] = [];
     for await (const entry of Deno.readDir(root)) {
-      if (isModelName(entry.name) && await isFolder(join(root, entry.name))) {
-        names.push(entry.name);
-      }
+      if (entry.name.startsWith(".") || !await isFolder(join(root, entry.name))) continue;
+      if (isModelName(entry.name)) names.push(entry.name);
+      else this.#passOver(entry.name);
     }
     return names.sort();
   }
@@ -130,11 +132,18 @@ export class FileRepository implements Repository {
    */
   async claim(): Promise<Disposable | undefined> {
     try {
-      return await takeLock(join(await this.#root(), ".serving"), `serves ${this.folder}`);
+      const doing = `serves ${this.folder}. Stop it, or serve another folder with --repository`;
+      return await takeLock(join(await this.#root(), ".serving"), doing);
     } catch (error) {
       if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
       return undefined;
     }
+  }
+
+  #passOver(name: string): void {
+    if (this.#passedOver.has(name)) return;
+    this.#passedOver.add(name);
+    this.#warn(`Folder ${JSON.stringify(name)} of ${this.folder} is not served: ${NAME_RULE}`);
   }
 
   async #modelFolder(root: string, name: string): Promise<string> {

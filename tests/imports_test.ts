@@ -46,6 +46,13 @@ Deno.test("imports go in one direction: ffi and policies know nobody, models kno
   assert.deepEqual(wrong, []);
 });
 
+Deno.test("the repository does not know where models are fetched from", async () => {
+  for await (const path of sources(`${ROOT}/models/repository`)) {
+    const specifiers = imports(await Deno.readTextFile(path));
+    assert.deepEqual(specifiers.filter((specifier) => specifier.includes("/sources/")), [], path);
+  }
+});
+
 Deno.test("protocols see the engine only through its interface", async () => {
   const wrong: string[] = [];
   for await (const path of sources(`${ROOT}/server/protocols`)) {

@@ -19,7 +19,8 @@ const POLL_MILLIS = 50;
  * Takes a lock for this process alone. The file names the process while it is held, and stays.
  *
  * @param path The file; made when missing.
- * @param doing What the other is doing when it is held, for the error: "is writing to ...".
+ * @param doing What the other is doing when it is held, and what to do then, for the error:
+ * "is writing to ...; try again ...".
  * @param waitMillis How long to wait for the other.
  * @throws {SluiceError} `conflict`, naming the process that holds it, or `forbidden` where the file
  * cannot be written.
@@ -32,9 +33,7 @@ export async function takeLock(path: string, doing: string, waitMillis = 0): Pro
         const holder = (await Deno.readTextFile(path)).trim();
         throw new SluiceError(
           "conflict",
-          `Another process${
-            holder === "" ? "" : ` (${holder})`
-          } ${doing}. Try again when it is done`,
+          `Another process${holder === "" ? "" : ` (${holder})`} ${doing}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, POLL_MILLIS));

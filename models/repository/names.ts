@@ -8,6 +8,11 @@ import { SluiceError } from "../errors.ts";
 
 const LONGEST_NAME = 200;
 
+/** What {@linkcode isModelName} asks of a name, to follow "...: ". */
+export const NAME_RULE =
+  `expected a model's name, 1 to ${LONGEST_NAME} letters, digits, ".", "_" ` +
+  'or "-", not starting with "."';
+
 /** Whether a folder of this name can be a model. Hidden ones are the repository's own. */
 export function isModelName(name: string): boolean {
   return name.length <= LONGEST_NAME && /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name);
@@ -22,8 +27,8 @@ export function checkModelName(name: string): void {
   if (isModelName(name)) return;
   throw new SluiceError(
     "invalid_argument",
-    `Model name ${JSON.stringify(name.slice(0, LONGEST_NAME))} is not allowed: expected 1 to ` +
-      `${LONGEST_NAME} letters, digits, ".", "_" or "-", not starting with "."`,
+    `Model name ${JSON.stringify(name.slice(0, LONGEST_NAME))} is not allowed: ` +
+      NAME_RULE,
   );
 }
 

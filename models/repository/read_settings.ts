@@ -77,7 +77,7 @@ async function readConfig(
     parsed = parseConfigText(text, where);
   }
   checkServable(name, parsed.config, where);
-  for (const warning of parsed.warnings) options.warn(warning);
+  if (parsed.warning !== undefined) options.warn(parsed.warning);
   return { config: parsed.config, where };
 }
 

@@ -24,7 +24,6 @@ import {
 import { FilesOnDisk, FilesOverlaid, type ModelFiles, versionsIn } from "./model_files.ts";
 import { checkModelName, checkVersion, containedPath } from "./names.ts";
 import { type ReadingEnvironment, readModel } from "./read_model.ts";
-import { withoutSecrets } from "../sources/parse.ts";
 import { asWriter, commit, type Preparation, prepare } from "./store.ts";
 
 /** What is to be added to a repository. */
@@ -39,7 +38,7 @@ export interface NewVersion {
   readonly shared?: ReadonlyMap<string, Content>;
   /** Settings of the model. What is absent stays as it is. */
   readonly settings?: Omit<Manifest, "versions">;
-  /** Where it was fetched from. Of a URL, user, password and query are not kept. */
+  /** Where it was fetched from; it is kept as it is, so it must hold no secret. */
   readonly source?: string;
 }
 
@@ -162,7 +161,7 @@ async function writeFiles(
     bytes += written.bytes;
     if (contained.endsWith(".onnx")) sha256 ??= written.sha256;
   }
-  return { bytes, ...(sha256 && { sha256 }), ...(source && { source: withoutSecrets(source) }) };
+  return { bytes, ...(sha256 && { sha256 }), ...(source && { source }) };
 }
 
 async function writeManifest(

@@ -36,7 +36,8 @@ export interface Preparation extends AsyncDisposable {
  * may not.
  */
 export async function asWriter<T>(root: string, change: () => Promise<T>): Promise<T> {
-  using _lock = await takeLock(join(root, LOCK), `is writing to ${root}`, WAIT_MILLIS);
+  const doing = `is writing to ${root}; try again when it is done`;
+  using _lock = await takeLock(join(root, LOCK), doing, WAIT_MILLIS);
   await recover(root);
   return await change();
 }

@@ -86,7 +86,7 @@ async function readConfig(folder: string): Promise<ModelConfig> {
   const path = join(folder, "config.pbtxt");
   if (await stat(path) === undefined) return {};
   await checkIsFile(path);
-  return parseConfigText(await Deno.readTextFile(path), path).config;
+  return parseConfigText(await readText(path), path).config;
 }
 
 function sharedFiles(
@@ -107,8 +107,13 @@ async function readSettings(
   if (!names.includes("manifest.json")) return {};
   const path = join(folder, "manifest.json");
   await checkIsFile(path);
-  const { versions: _versions, ...settings } = parseManifest(await Deno.readTextFile(path), path);
+  const { versions: _versions, ...settings } = parseManifest(await readText(path), path);
   return settings;
+}
+
+/** Without the byte order mark that some editors write, which `Deno.readTextFile` would keep. */
+async function readText(path: string): Promise<string> {
+  return new TextDecoder().decode(await Deno.readFile(path));
 }
 
 async function stat(path: string): Promise<Deno.FileInfo | undefined> {

@@ -32,7 +32,10 @@ export interface FetchedPath extends AsyncDisposable {
 }
 
 /** A model's files that a source led to. Disposing of it removes what was fetched. */
-export interface FetchedSource extends CollectedFiles, AsyncDisposable {}
+export interface FetchedSource extends CollectedFiles, AsyncDisposable {
+  /** The source, without the user, password and query that a URL may have. */
+  readonly source: string;
+}
 
 /**
  * Fetches a model.
@@ -47,7 +50,11 @@ export async function fetchSource(
   const fetched = await fetchPath(source, options);
   try {
     const collected = await collectFiles(fetched.path, options.version);
-    return { ...collected, [Symbol.asyncDispose]: () => fetched[Symbol.asyncDispose]() };
+    return {
+      ...collected,
+      source: withoutSecrets(source),
+      [Symbol.asyncDispose]: () => fetched[Symbol.asyncDispose](),
+    };
   } catch (error) {
     await fetched[Symbol.asyncDispose]();
     throw error;

@@ -17,8 +17,8 @@ export type ModelConfig = MessageOf<typeof MODEL_CONFIG>;
 export interface ParsedConfig {
   /** What was set. */
   readonly config: ModelConfig;
-  /** One sentence per field that Triton knows and that has no effect here. */
-  readonly warnings: readonly string[];
+  /** Names the fields that Triton knows and that have no effect here; absent where there are none. */
+  readonly warning?: string;
 }
 
 /**
@@ -70,10 +70,9 @@ export function parseConfigJson(text: string, where: string): ParsedConfig {
 
 function read(fields: readonly TextField[], form: Form, where: string): ParsedConfig {
   const { message, noted } = readMessage(MODEL_CONFIG, fields, form);
-  return {
-    config: message,
-    warnings: noted.map((field) => `${where}: "${field}" is known but has no effect here`),
-  };
+  if (noted.length === 0) return { config: message };
+  const names = noted.map((field) => `"${field}"`).join(", ");
+  return { config: message, warning: `${where}: known to Triton, without effect here: ${names}` };
 }
 
 function refused(where: string, fault: string, cause?: unknown): SluiceError {

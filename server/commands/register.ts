@@ -85,7 +85,7 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
     files: fetched.files,
     shared: fetched.shared,
     settings: { ...fetched.settings, ...settings },
-    source,
+    source: fetched.source,
   });
   const trial = flags.trial
     ? await withProgress(io, `Trying ${name}`, tryStaged(staged.model))

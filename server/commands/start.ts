@@ -83,7 +83,8 @@ async function readConfig(
 
 async function readText(path: string): Promise<string> {
   try {
-    return await Deno.readTextFile(path);
+    // Unlike `Deno.readTextFile`, it takes off the byte order mark that some editors write.
+    return new TextDecoder().decode(await Deno.readFile(path));
   } catch (cause) {
     const reason = messageOf(cause);
     throw new SluiceError("not_found", `Config file ${path} cannot be read: ${reason}`, { cause });

@@ -57,7 +57,7 @@ Deno.test("a repository has one gateway at a time, and the next when that one is
     assert.equal(
       second.stderr,
       `Error: Another process (pid ${first.pid}) serves ${repository.path}. ` +
-        "Try again when it is done\n",
+        "Stop it, or serve another folder with --repository\n",
     );
     assert.equal(await isReady(url), true);
     first.kill("SIGKILL");

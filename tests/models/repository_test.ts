@@ -24,7 +24,13 @@ Deno.test("FileRepository.list() names the folders that can be models, sorted", 
     "not a name/1/model.onnx": "",
     "file.txt": "",
   });
-  assert.deepEqual(await new FileRepository(folder.path).list(), ["a", "b"]);
+  const warnings: string[] = [];
+  const repository = new FileRepository(folder.path, { warn: (text) => warnings.push(text) });
+  for (let i = 0; i < 2; i++) assert.deepEqual(await repository.list(), ["a", "b"]);
+  assert.deepEqual(warnings, [
+    `Folder "not a name" of ${folder.path} is not served: expected a model's name, 1 to 200 ` +
+    'letters, digits, ".", "_" or "-", not starting with "."',
+  ]);
 });
 
 Deno.test("FileRepository says when its folder is none", async () => {
@@ -142,7 +148,18 @@ Deno.test("FileRepository.read() takes configuration, manifest and labels togeth
     [["other", ["a"]], ["probabilities", ["cat", "dog", "", "bee"]]],
   );
   assert.equal(model.config.default_model_filename, "net.onnx");
-  assert.deepEqual(warnings, ['m/config.pbtxt: "metric_tags" is known but has no effect here']);
+  assert.deepEqual(warnings, [
+    'm/config.pbtxt: known to Triton, without effect here: "metric_tags"',
+  ]);
+});
+
+Deno.test("FileRepository.read() takes files that begin with a byte order mark", async () => {
+  const [model] = (await read({
+    "m/1/model.onnx": SCALE,
+    "m/config.pbtxt": "\uFEFFmax_batch_size: 4",
+    "m/manifest.json": '\uFEFF{"weight": 3}',
+  })).models;
+  assert.deepEqual([model.maxBatchSize, model.weight], [4, 3]);
 });
 
 Deno.test("FileRepository.read() counts external data, and refuses what is missing or outside", async () => {

@@ -72,6 +72,15 @@ Deno.test("collectFiles() takes the chosen version of a model's folder, its sett
   await assert.rejects(collect(files, "", 2), refusal("not_found", /2\/net\.onnx is missing$/));
 });
 
+Deno.test("collectFiles() takes settings that begin with a byte order mark", async () => {
+  const { files, settings } = await collect({
+    "net.onnx": SCALE,
+    "config.pbtxt": '\uFEFFdefault_model_filename: "net.onnx"',
+    "manifest.json": '\uFEFF{"weight": 2}',
+  });
+  assert.deepEqual([files, settings], [{ "net.onnx": "net.onnx" }, { weight: 2 }]);
+});
+
 Deno.test("collectFiles() refuses what is no model", async () => {
   await assert.rejects(collect({}, "nowhere"), refusal("not_found", /nowhere is missing$/));
   await assert.rejects(collect({ x: "" }), refusal("invalid_argument", /has no model; expected/));

@@ -26,11 +26,12 @@ Deno.test("fetchSource() downloads a file whose hash is right, and removes it af
   const seen: [number, number | undefined][] = [];
   let path: string;
   {
-    await using fetched = await fetchSource(`${server.url}/x.onnx`, {
+    await using fetched = await fetchSource(`${server.url}/x.onnx?key=secret`, {
       sha256: HASH.toUpperCase(),
       onProgress: (bytes, total) => seen.push([bytes, total]),
     });
     path = fetched.files.get("model.onnx")!;
+    assert.equal(fetched.source, `${server.url}/x.onnx`);
     assert.deepEqual(await Deno.readFile(path), SCALE);
     assert.deepEqual([...fetched.files.keys()], ["model.onnx"]);
   }

@@ -62,7 +62,8 @@ Deno.test("start refuses a config file that is missing or wrong", () =>
     const [missing, missingText] = await failedStart(["--config", path]);
     assert.equal(missing, EXIT.usage);
     assert.ok(missingText.startsWith(`Error: Config file ${path} cannot be read: `));
-    await Deno.writeTextFile(path, '{"polcy": "fair"}');
+    // A byte order mark, which some editors write, is no part of the JSON.
+    await Deno.writeTextFile(path, '\uFEFF{"polcy": "fair"}');
     assert.deepEqual(await failedStart(["--config", path]), [
       EXIT.usage,
       `Error: Unknown setting "polcy" in ${path}; did you mean "policy"?\n`,
