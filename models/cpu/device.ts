@@ -8,6 +8,7 @@ import { Environment } from "../../ffi/onnxruntime/environment.ts";
 import { OnnxRuntimeError } from "../../ffi/onnxruntime/errors.ts";
 import { type OnnxRuntime, openOnnxRuntime } from "../../ffi/onnxruntime/library.ts";
 import { Session } from "../../ffi/onnxruntime/session.ts";
+import { BoundedMap } from "../bounded_map.ts";
 import type { Device, DeviceFault, Lane, MemoryUse, StagedModel } from "../device.ts";
 import { SluiceError, toSluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
@@ -74,7 +75,7 @@ class CpuDevice implements Device {
   readonly #listeners: ((fault: DeviceFault) => void)[] = [];
   readonly #models = new Set<CpuStagedModel>();
   /** By fingerprint. */
-  readonly #findings = new Map<string, Findings>();
+  readonly #findings = new BoundedMap<string, Findings>(KEPT_FINDINGS);
   /** Opened with the first model: before that there is nothing to give back. */
   #arena: ArenaTrim | undefined;
   /** Set when models cannot share threads. */
@@ -170,7 +171,7 @@ class CpuDevice implements Device {
     try {
       const measurement = known?.measurement ??
         await measure(this.#environment, model, source, options);
-      this.#keep(model.fingerprint, { externalData, measurement });
+      this.#findings.set(model.fingerprint, { externalData, measurement });
       const staged = new CpuStagedModel(
         model,
         session,
@@ -216,15 +217,6 @@ class CpuDevice implements Device {
         "models can share: each model gets threads of its own";
       for (const listener of this.#listeners) listener({ message, fatal: false });
       return arena;
-    }
-  }
-
-  /** Keeps what was found out; the oldest findings make room. */
-  #keep(fingerprint: string, findings: Findings): void {
-    this.#findings.set(fingerprint, findings);
-    for (const oldest of this.#findings.keys()) {
-      if (this.#findings.size <= KEPT_FINDINGS) break;
-      this.#findings.delete(oldest);
     }
   }
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BoundedMap } from "../../models/bounded_map.ts";
 import type { Device, Executable, Lane, StagedModel, Step } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import { probeJoining, type ProbeResult } from "../../models/probe.ts";
@@ -19,7 +20,7 @@ export class Probes {
   readonly #ledger: MemoryLedger;
   readonly #random: Random;
   /** Those that allowed joining, by fingerprint: other samples may change a refusal, not these. */
-  readonly #allowed = new Map<string, ProbeResult>();
+  readonly #allowed = new BoundedMap<string, ProbeResult>(KEPT);
 
   /** `ledger` accounts for the working memory of probes; `random` makes up their inputs. */
   constructor(device: Device, ledger: MemoryLedger, random: Random) {
@@ -47,7 +48,7 @@ export class Probes {
     try {
       const fitting = this.#fitting(staged, executable);
       const found = await probeJoining(model, fitting, lane, this.#random);
-      if (found.join) this.#keep(model.fingerprint, found);
+      if (found.join) this.#allowed.set(model.fingerprint, found);
       return found;
     } finally {
       this.#ledger.setLane(lane.id, 0);
@@ -64,13 +65,5 @@ export class Probes {
         executable.start(lane, step, expectedMicros, done);
       },
     };
-  }
-
-  #keep(fingerprint: string, found: ProbeResult): void {
-    this.#allowed.set(fingerprint, found);
-    for (const oldest of this.#allowed.keys()) {
-      if (this.#allowed.size <= KEPT) break;
-      this.#allowed.delete(oldest);
-    }
   }
 }
