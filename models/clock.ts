@@ -45,6 +45,39 @@ export class SystemClock implements Clock {
   }
 }
 
+/** Of the times asked for, the earliest counts: one pending call, however often it is asked. */
+export class Alarm {
+  readonly #clock: Clock;
+  readonly #callback: () => void;
+  #timer: Timer | undefined;
+  #atMicros = Infinity;
+
+  /** Not set. */
+  constructor(clock: Clock, callback: () => void) {
+    this.#clock = clock;
+    this.#callback = callback;
+  }
+
+  /** When it goes off, or went off if it was not cleared since; Infinity when it is not set. */
+  get atMicros(): number {
+    return this.#atMicros;
+  }
+
+  /** Goes off at this time, unless it is set for an earlier one. */
+  setBy(atMicros: number): void {
+    if (atMicros >= this.#atMicros) return;
+    this.#timer?.cancel();
+    this.#atMicros = atMicros;
+    this.#timer = this.#clock.at(atMicros, this.#callback);
+  }
+
+  /** Does not go off, until it is set again. */
+  clear(): void {
+    this.#timer?.cancel();
+    this.#atMicros = Infinity;
+  }
+}
+
 interface Pending {
   readonly atMicros: number;
   readonly order: number;

@@ -1,7 +1,15 @@
+/**
+ * The end of a request: its answer or its failure, counted.
+ *
+ * @module
+ */
 import type { Clock } from "../../models/clock.ts";
 import type { IterationResult } from "../../models/device.ts";
+import type { SluiceError } from "../../models/errors.ts";
+import { stopListening } from "./clients.ts";
 import { type Iteration, split } from "./iteration.ts";
-import { add, batchStatistics, record } from "./statistics.ts";
+import type { PendingRequest } from "./pending.ts";
+import { add, batchStatistics, failureReason, record } from "./statistics.ts";
 
 /** Answers the requests of an iteration that went well, and counts them. */
 export function answer(iteration: Iteration, result: IterationResult, clock: Clock): void {
@@ -35,4 +43,13 @@ export function answer(iteration: Iteration, result: IterationResult, clock: Clo
   add(bySize.computeInput, inputMicros);
   add(bySize.computeInfer, computeMicros);
   add(bySize.computeOutput, outputMicros);
+}
+
+/** Fails a request that was admitted, and counts it. */
+export function fail(pending: PendingRequest, error: SluiceError, clock: Clock): void {
+  const { statistics } = pending.loaded;
+  stopListening(pending);
+  add(statistics.fail, clock.nowMicros() - pending.arrivedMicros);
+  statistics.failures[failureReason(error.code)]++;
+  pending.request.fail(error);
 }

@@ -8,10 +8,9 @@ import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Device, MemoryUse } from "../../models/device.ts";
 import { messageOf, SluiceError, toSluiceError } from "../../models/errors.ts";
 import type { ModelOverride, Repository } from "../../models/model.ts";
-import { type Random, seededRandom } from "../../models/random.ts";
-import { contain } from "../../policies/contained.ts";
+import { seededRandom } from "../../models/random.ts";
 import { DEFAULT_POLICY, POLICIES } from "../../policies/mod.ts";
-import type { Policy, PolicyDefinition } from "../../policies/policy.ts";
+import type { PolicyDefinition } from "../../policies/policy.ts";
 import type {
   Engine,
   IndexRow,
@@ -26,6 +25,7 @@ import { LoadedModel } from "./loaded_model.ts";
 import { MemoryLedger } from "./memory.ts";
 import { ModelTable } from "./model_table.ts";
 import { PendingRequest } from "./pending.ts";
+import { PolicySwitch } from "./policy_switch.ts";
 import { Residency } from "./residency.ts";
 import { Scheduler } from "./scheduler.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -76,12 +76,8 @@ class SluiceEngine implements Engine, AsyncDisposable {
   readonly #scheduler: Scheduler;
   readonly #table: ModelTable;
   readonly #watchdog: Watchdog;
-  readonly #policies: ReadonlyMap<string, PolicyDefinition>;
+  readonly #policies: PolicySwitch;
   readonly #report: (message: string) => void;
-  readonly #random: Random;
-  readonly #log: DecisionLog | undefined;
-  #policyName: string;
-  #policyFault: string | undefined;
   #sequence = 0;
   #loading = false;
   #shutdownReason: string | undefined;
@@ -95,21 +91,25 @@ class SluiceEngine implements Engine, AsyncDisposable {
     this.#options = options;
     this.#clock = options.clock ?? new SystemClock();
     this.#report = options.report ?? (() => {});
-    this.#random = seededRandom(options.seed ?? 1);
-    this.#policies = options.policies ?? POLICIES;
+    const random = seededRandom(options.seed ?? 1);
     this.#ledger = new MemoryLedger(device.memoryBytes);
     this.#lanes = new Lanes(device, options.lanes ?? 2, this.#ledger);
     const log = options.decisionLog && new DecisionLog(options.decisionLog);
-    this.#policyName = policy.name;
-    this.#log = log;
     log?.opened(this.#clock.nowMicros(), this.#lanes);
-    this.#scheduler = new Scheduler(this.#clock, this.#lanes, this.#create(policy), log);
+    this.#policies = new PolicySwitch({
+      policies: options.policies ?? POLICIES,
+      clock: this.#clock,
+      random,
+      log,
+      report: this.#report,
+    });
+    this.#scheduler = new Scheduler(this.#clock, this.#lanes, this.#policies.make(policy), log);
     this.#scheduler.onIdle = (loaded) => this.#modelIdle(loaded);
     const limits = {
       maxRequests: options.maxQueueRequests ?? 10_000,
       maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
     };
-    const residency = new Residency(device, this.#scheduler, this.#lanes, limits, this.#random);
+    const residency = new Residency(device, this.#scheduler, this.#lanes, limits, random);
     this.#table = new ModelTable(repository, residency);
     this.#watchdog = new Watchdog(this.#clock, this.#lanes, this.#report);
     device.onFault(({ message, fatal }) => {
@@ -235,44 +235,11 @@ class SluiceEngine implements Engine, AsyncDisposable {
   }
 
   policy(): PolicyStatus {
-    return {
-      name: this.#policyName,
-      available: [...this.#policies.keys()],
-      fault: this.#policyFault,
-    };
+    return this.#policies.status;
   }
 
   setPolicy(name: string): void {
-    const definition = this.#policies.get(name);
-    if (definition === undefined) {
-      throw new SluiceError(
-        "invalid_argument",
-        `unknown policy '${name}'; available are ${[...this.#policies.keys()].join(", ")}`,
-      );
-    }
-    const policy = this.#create(definition);
-    this.#policyName = name;
-    this.#policyFault = undefined;
-    this.#scheduler.setPolicy(policy);
-  }
-
-  #create(definition: PolicyDefinition): Policy {
-    const seed = Math.floor(this.#random() * 2 ** 32);
-    let policy: Policy;
-    try {
-      policy = definition.create({ random: seededRandom(seed) });
-    } catch (cause) {
-      throw new SluiceError(
-        "invalid_argument",
-        `policy '${definition.name}' could not be made: ${messageOf(cause)}`,
-        { cause },
-      );
-    }
-    this.#log?.policy(this.#clock.nowMicros(), definition.name, seed);
-    return contain(policy, (fault) => {
-      this.#policyFault = `${definition.name}: ${fault}`;
-      this.#report(`Policy '${definition.name}' broke, fifo takes over: ${fault}`);
-    });
+    this.#scheduler.setPolicy(this.#policies.choose(name));
   }
 
   lanes(): readonly LaneStatistics[] {

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { BoundedMap } from "../../models/bounded_map.ts";
 import type { Signature, StagedModel } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import type { TensorShape } from "../../models/tensor.ts";
@@ -36,7 +37,7 @@ export class RequestGroup {
   /** Rows of all that wait. */
   rows = 0;
   readonly #staged: StagedModel;
-  readonly #signatures = new Map<number, KnownSignature>();
+  readonly #signatures = new BoundedMap<number, KnownSignature>(MAX_SIGNATURES);
 
   /** A group in which nothing waits; `staged` says what its signatures need. */
   constructor(
@@ -67,12 +68,18 @@ export class RequestGroup {
     if (known === undefined) {
       const signature = this.#build(rows);
       known = { signature, ephemeralBytes: this.#staged.ephemeralBytes(signature) };
-      if (this.#signatures.size >= MAX_SIGNATURES) {
-        this.#signatures.delete(this.#signatures.keys().next().value!);
-      }
       this.#signatures.set(key, known);
     }
     return known;
+  }
+
+  /** As many of the `wanted` rows as fit into so much working memory: `least` in any case. */
+  fittingRows(wanted: number, least: number, bytes: number): number {
+    let rows = wanted;
+    while (rows > least && this.signature(rows).ephemeralBytes > bytes) {
+      rows = Math.max(least, rows >> 1);
+    }
+    return rows;
   }
 
   #build(rows: number): Signature {

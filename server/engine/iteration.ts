@@ -4,6 +4,7 @@
  * @module
  */
 import type { IterationResult, Step } from "../../models/device.ts";
+import { endOfElements } from "../../models/bytes_elements.ts";
 import { DATATYPE_BYTES, elementCount, type Tensor } from "../../models/tensor.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { EngineLane } from "./lanes.ts";
@@ -117,19 +118,13 @@ class RowCursor {
     const { name, datatype, shape, data } = this.output;
     const start = this.#at;
     if (this.#bytesPerRow > 0 || datatype !== "BYTES") this.#at += rows * this.#bytesPerRow;
-    else this.#skipElements(rows * this.#elementsPerRow);
+    else this.#at = endOfElements(data, start, rows * this.#elementsPerRow) ?? data.length;
     return {
       name,
       datatype,
       shape: [rows, ...shape.slice(1)],
       data: data.subarray(start, this.#at),
     };
-  }
-
-  #skipElements(count: number): void {
-    const { data } = this.output;
-    const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-    for (; count > 0; count--) this.#at += 4 + view.getUint32(this.#at, true);
   }
 }
 

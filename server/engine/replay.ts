@@ -103,7 +103,7 @@ class Replay {
         this.#following.cancel(this.#requests.get(entry.request)!);
         break;
       case "expire":
-        this.#following.dropExpired(entry.at);
+        this.#following.deadlines.dropExpired(entry.at);
         break;
       case "finish":
         this.#finish(entry);

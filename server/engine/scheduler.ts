@@ -4,12 +4,14 @@
  *
  * @module
  */
-import { type Clock, type Timer } from "../../models/clock.ts";
+import { Alarm, type Clock } from "../../models/clock.ts";
 import type { IterationResult } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Decision, Policy, QueueView, Snapshot } from "../../policies/policy.ts";
+import { answer, fail } from "./answer.ts";
+import { Clients, stopListening } from "./clients.ts";
+import { Deadlines, isHopeless, missedDeadline } from "./deadlines.ts";
 import type { DecisionLog } from "./decision_log.ts";
-import { answer } from "./answer.ts";
 import { failureOf, Iteration, unsplittable } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
@@ -18,8 +20,9 @@ import * as statistics from "./statistics.ts";
 
 /** Longest stretch of iterations run in place before the event loop gets its turn. */
 const TURN_MICROS = 4000;
-/** An estimate from fewer iterations refuses nobody. */
-const TRUSTED_SAMPLES = 5;
+
+type Run = Extract<Decision, { run: QueueView }>;
+type Idle = Exclude<Decision, Run>;
 
 /** Runs queues on lanes as the policy says. */
 export class Scheduler {
@@ -29,15 +32,15 @@ export class Scheduler {
   readonly #byView = new Map<QueueView, LoadedModel>();
   readonly #idleLanes = new Set<EngineLane>();
   readonly #ready: QueueView[] = [];
-  #arrivals: PendingRequest[] = [];
+  /** Set for the earliest time that something asked for since the last turn began. */
+  readonly #alarm: Alarm;
+  readonly #clients = new Clients((pending) => this.cancel(pending));
+  /** Of all that waits. */
+  readonly deadlines: Deadlines;
   #nowMicros = 0;
   #iterations = 0;
   #turnPlanned = false;
   #inTurn = false;
-  #wakeTimer: Timer | undefined;
-  #wakeMicros = Infinity;
-  #deadlineTimer: Timer | undefined;
-  #deadlineTimerMicros = Infinity;
   /** Off in a replay, where the log says when to decide. */
   selfDriven = true;
   /** Called when a model has nothing queued or running any more. */
@@ -54,6 +57,13 @@ export class Scheduler {
   ) {
     this.#lanes = lanes;
     this.#policy = policy;
+    this.#alarm = new Alarm(clock, () => this.wake());
+    this.deadlines = new Deadlines({
+      clock,
+      models: this.#models,
+      due: (nowMicros) => log?.expiring(nowMicros),
+      drop: (pending, error) => this.#drop(pending, error),
+    });
   }
 
   /** The time of the decision being made, as policies and queues see it. */
@@ -101,14 +111,14 @@ export class Scheduler {
     const { loaded } = pending;
     const { queue } = loaded;
     if (isHopeless(pending, pending.arrivedMicros)) {
-      return this.#fail(pending, missedDeadline(pending, pending.arrivedMicros));
+      return fail(pending, missedDeadline(pending, pending.arrivedMicros), this.clock);
     }
     pending.rank = this.#policy.rank?.(pending) ?? 0;
     queue.push(pending);
-    this.#arrivals.push(pending);
+    this.#clients.add(pending);
     this.log?.arrived(pending);
     this.#policy.observe?.({ kind: "arrival", queue, nowMicros: pending.arrivedMicros });
-    if (pending.deadlineMicros < this.#deadlineTimerMicros) this.#watchDeadline(pending);
+    this.deadlines.watch(pending);
     this.wake();
   }
 
@@ -126,8 +136,7 @@ export class Scheduler {
 
   #turn(): void {
     this.#inTurn = true;
-    this.#wakeTimer?.cancel();
-    this.#wakeMicros = Infinity;
+    this.#alarm.clear();
     const startedMicros = this.clock.nowMicros();
     this.#idleLanes.clear();
     while (this.decide(this.clock.nowMicros(), this.#idleLanes)) {
@@ -138,7 +147,7 @@ export class Scheduler {
       }
     }
     this.#inTurn = false;
-    this.#listenToClients();
+    this.#clients.listen();
   }
 
   /**
@@ -151,7 +160,7 @@ export class Scheduler {
     this.#nowMicros = nowMicros;
     const lane = this.#lanes.firstFree(idleLanes);
     if (lane === undefined) return false;
-    this.dropExpired(nowMicros);
+    this.deadlines.dropExpired(nowMicros);
     const ready = this.#readyQueues(lane);
     if (ready.length === 0) {
       idleLanes.add(lane);
@@ -160,27 +169,14 @@ export class Scheduler {
     const snapshot: Snapshot = { nowMicros, lane, lanes: this.#lanes.all, ready };
     const decision = this.#policy.next(snapshot);
     if ("run" in decision) this.#run(lane, decision, idleLanes);
-    else this.#idle(lane, decision.idleUntilMicros, decision.because, idleLanes);
+    else this.#idle(lane, decision, idleLanes);
     return true;
   }
 
-  #idle(
-    lane: EngineLane,
-    untilMicros: number,
-    because: string,
-    idleLanes: Set<EngineLane>,
-  ): void {
-    this.log?.idled(this.#nowMicros, lane, untilMicros, because, idleLanes);
+  #idle(lane: EngineLane, { idleUntilMicros, because }: Idle, idleLanes: Set<EngineLane>): void {
+    this.log?.idled(this.#nowMicros, lane, idleUntilMicros, because, idleLanes);
     idleLanes.add(lane);
-    this.#wakeAt(untilMicros);
-  }
-
-  /** Asks again at the earliest of the times given since this turn began. */
-  #wakeAt(atMicros: number): void {
-    if (atMicros >= this.#wakeMicros) return;
-    this.#wakeTimer?.cancel();
-    this.#wakeMicros = atMicros;
-    this.#wakeTimer = this.clock.at(atMicros, () => this.wake());
+    this.#alarm.setBy(idleUntilMicros);
   }
 
   /** Queues with work that fits the lane; the array is reused by the next decision. */
@@ -192,7 +188,7 @@ export class Scheduler {
       if (queue.rows === 0) continue;
       const readyAt = queue.readyAtMicros;
       if (readyAt > this.#nowMicros) {
-        this.#wakeAt(readyAt);
+        this.#alarm.setBy(readyAt);
         continue;
       }
       if (queue.leastEphemeralBytes <= reachBytes) ready.push(queue);
@@ -200,11 +196,7 @@ export class Scheduler {
     return ready;
   }
 
-  #run(
-    lane: EngineLane,
-    decision: Extract<Decision, { run: QueueView }>,
-    idleLanes: Set<EngineLane>,
-  ): void {
+  #run(lane: EngineLane, decision: Run, idleLanes: Set<EngineLane>): void {
     const loaded = this.#byView.get(decision.run)!;
     const { queue } = loaded;
     const group = queue.head!;
@@ -213,11 +205,8 @@ export class Scheduler {
       this.log?.discarded(this.#nowMicros, lane, first, idleLanes);
       return this.#drop(first, missedDeadline(first, this.#nowMicros));
     }
-    let rows = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
-    const reachBytes = this.#lanes.reachBytes(lane);
-    while (rows > first.rows && group.signature(rows).ephemeralBytes > reachBytes) {
-      rows = Math.max(first.rows, rows >> 1);
-    }
+    const wanted = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
+    const rows = group.fittingRows(wanted, first.rows, this.#lanes.reachBytes(lane));
     const batch = queue.take(rows);
     const iteration = new Iteration(
       this.#iterations++,
@@ -275,38 +264,10 @@ export class Scheduler {
       if (again) {
         pending.alone = true;
         loaded.queue.push(pending);
-        this.#arrivals.push(pending);
-      } else this.#fail(pending, error);
+        this.#clients.add(pending);
+      } else fail(pending, error, this.clock);
     }
     if (again) this.wake();
-  }
-
-  /** Fails what waits past its deadline. */
-  dropExpired(nowMicros: number): void {
-    if (nowMicros < this.#deadlineTimerMicros) return;
-    this.log?.expiring(nowMicros);
-    this.#deadlineTimerMicros = Infinity;
-    let next: PendingRequest | undefined;
-    for (const loaded of this.#models) {
-      for (;;) {
-        const pending = loaded.queue.firstDeadline;
-        if (pending === undefined) break;
-        if (pending.deadlineMicros > nowMicros) {
-          if (next === undefined || pending.deadlineMicros < next.deadlineMicros) next = pending;
-          break;
-        }
-        this.#drop(pending, missedDeadline(pending, nowMicros));
-      }
-    }
-    if (next !== undefined) this.#watchDeadline(next);
-  }
-
-  #watchDeadline(pending: PendingRequest): void {
-    this.#deadlineTimer?.cancel();
-    this.#deadlineTimerMicros = pending.deadlineMicros;
-    this.#deadlineTimer = this.clock.at(pending.deadlineMicros, () => {
-      this.dropExpired(this.clock.nowMicros());
-    });
   }
 
   /** Takes a request whose client has left out of its queue; one that runs is left to finish. */
@@ -326,62 +287,13 @@ export class Scheduler {
     const { queue } = loaded;
     queue.remove(pending);
     this.#policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
-    this.#fail(pending, error);
+    fail(pending, error, this.clock);
     if (loaded.idle) this.onIdle?.(loaded);
-  }
-
-  #fail(pending: PendingRequest, error: SluiceError): void {
-    const counters = pending.loaded.statistics;
-    stopListening(pending);
-    statistics.add(counters.fail, this.clock.nowMicros() - pending.arrivedMicros);
-    counters.failures[statistics.failureReason(error.code)]++;
-    pending.request.fail(error);
-  }
-
-  /** Most requests are answered within their turn; only those still waiting need a listener. */
-  #listenToClients(): void {
-    if (this.#arrivals.length === 0) return;
-    const arrivals = this.#arrivals;
-    this.#arrivals = [];
-    for (const pending of arrivals) {
-      const signal = pending.waiting ? pending.request.signal : undefined;
-      if (signal === undefined) continue;
-      const listener = () => this.cancel(pending);
-      if (signal.aborted) {
-        listener();
-        continue;
-      }
-      signal.addEventListener("abort", listener, { once: true });
-      pending.stopListening = () => signal.removeEventListener("abort", listener);
-    }
   }
 
   /** Stops all timers. */
   close(): void {
-    this.#wakeTimer?.cancel();
-    this.#deadlineTimer?.cancel();
+    this.#alarm.clear();
+    this.deadlines.close();
   }
-}
-
-function stopListening(pending: PendingRequest): void {
-  pending.stopListening?.();
-  pending.stopListening = undefined;
-}
-
-/** Whether the deadline passes before an iteration for this request alone could end. */
-function isHopeless(pending: PendingRequest, nowMicros: number): boolean {
-  if (pending.deadlineMicros === Infinity) return false;
-  const { cost } = pending.group;
-  const estimate = cost.samples >= TRUSTED_SAMPLES ? cost.estimate(pending.rows) : 0;
-  return nowMicros + estimate > pending.deadlineMicros;
-}
-
-function missedDeadline(pending: PendingRequest, nowMicros: number): SluiceError {
-  const { timeoutMicros } = pending.request;
-  const waited = Math.round(nowMicros - pending.arrivedMicros);
-  const message = nowMicros >= pending.deadlineMicros
-    ? `timeout of ${timeoutMicros} us passed after ${waited} us in the queue`
-    : `timeout of ${timeoutMicros} us cannot be met: ${waited} us have passed, and an iteration ` +
-      `takes about ${Math.round(pending.group.cost.estimate(pending.rows))} us`;
-  return new SluiceError("deadline_exceeded", message);
 }

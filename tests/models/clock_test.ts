@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SystemClock } from "../../models/clock.ts";
+import { Alarm, SystemClock, VirtualClock } from "../../models/clock.ts";
 
 Deno.test("SystemClock.at() waits in parts where the system's timers do not go so far", () => {
   const { setTimeout } = globalThis;
@@ -15,4 +15,19 @@ Deno.test("SystemClock.at() waits in parts where the system's timers do not go s
   } finally {
     globalThis.setTimeout = setTimeout;
   }
+});
+
+Deno.test("Alarm goes off once, at the earliest of the times asked for", () => {
+  const clock = new VirtualClock();
+  const calls: number[] = [];
+  const alarm = new Alarm(clock, () => calls.push(clock.nowMicros()));
+  for (const atMicros of [30, 10, 20]) alarm.setBy(atMicros);
+  assert.equal(alarm.atMicros, 10);
+  clock.advanceTo(100);
+  assert.deepEqual(calls, [10]);
+  alarm.clear();
+  alarm.setBy(200);
+  alarm.clear();
+  clock.advanceTo(300);
+  assert.deepEqual(calls, [10]);
 });

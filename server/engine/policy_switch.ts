@@ -1,0 +1,86 @@
+/**
+ * Which policy is in force, and changing it. A policy that breaks has left its place to fifo.
+ *
+ * @module
+ */
+import type { Clock } from "../../models/clock.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
+import { type Random, seededRandom } from "../../models/random.ts";
+import { contain } from "../../policies/contained.ts";
+import type { Policy, PolicyDefinition } from "../../policies/policy.ts";
+import type { PolicyStatus } from "./api.ts";
+import type { DecisionLog } from "./decision_log.ts";
+
+/** What the switch needs of the engine. */
+export interface PolicySwitchParts {
+  /** Those that can be chosen by name. */
+  readonly policies: ReadonlyMap<string, PolicyDefinition>;
+  /** Stamps the log. */
+  readonly clock: Clock;
+  /** Gives each policy the seed of its own random numbers. */
+  readonly random: Random;
+  /** Told of every policy that takes over. */
+  readonly log?: DecisionLog;
+  /** Told of a policy that broke. */
+  report(message: string): void;
+}
+
+/** Makes the policies that the scheduler is given, contained. */
+export class PolicySwitch {
+  readonly #parts: PolicySwitchParts;
+  #name = "";
+  #fault: string | undefined;
+
+  /** Nothing is chosen yet. */
+  constructor(parts: PolicySwitchParts) {
+    this.#parts = parts;
+  }
+
+  /** What the policy route shows. */
+  get status(): PolicyStatus {
+    return {
+      name: this.#name,
+      available: [...this.#parts.policies.keys()],
+      fault: this.#fault,
+    };
+  }
+
+  /**
+   * A fresh policy of that name, for the scheduler.
+   *
+   * @throws {SluiceError} `invalid_argument` when there is none, or it cannot be made: the one in
+   * force then stays.
+   */
+  choose(name: string): Policy {
+    const { policies } = this.#parts;
+    const definition = policies.get(name);
+    if (definition === undefined) {
+      throw new SluiceError(
+        "invalid_argument",
+        `unknown policy '${name}'; available are ${[...policies.keys()].join(", ")}`,
+      );
+    }
+    return this.make(definition);
+  }
+
+  /** Like {@linkcode choose}, for a policy that may be none of those to choose from. */
+  make(definition: PolicyDefinition): Policy {
+    const { clock, random, log, report } = this.#parts;
+    const { name } = definition;
+    const seed = Math.floor(random() * 2 ** 32);
+    let policy: Policy;
+    try {
+      policy = definition.create({ random: seededRandom(seed) });
+    } catch (cause) {
+      const message = `policy '${name}' could not be made: ${messageOf(cause)}`;
+      throw new SluiceError("invalid_argument", message, { cause });
+    }
+    log?.policy(clock.nowMicros(), name, seed);
+    this.#name = name;
+    this.#fault = undefined;
+    return contain(policy, (fault) => {
+      this.#fault = `${name}: ${fault}`;
+      report(`Policy '${name}' broke, fifo takes over: ${fault}`);
+    });
+  }
+}
