@@ -10,8 +10,10 @@
 export type ErrorCode =
   | "invalid_argument" // the request or a file is wrong, and stays wrong when sent again
   | "too_large" // over a limit in bytes
+  | "request_timeout" // the request's body comes too slowly
   | "unsupported" // well formed, but this server does not do it
   | "not_found" // no such model, version or route
+  | "method_not_allowed" // the route is there, for other methods
   | "not_ready" // known, but loading, unloading or not loaded
   | "queue_full" // bounded queue; try again later
   | "out_of_memory" // does not fit the device with what is resident

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { TextFramer } from "./bytes_elements.ts";
 import {
   byteLength,
   type Datatype,
@@ -63,12 +64,11 @@ export function randomTensor({ name, datatype, shape }: TensorShape, random: Ran
 const WORD_LETTERS = 4;
 
 function randomWords(count: number, random: Random): Uint8Array<ArrayBuffer> {
-  const size = 4 + WORD_LETTERS;
-  const data = new Uint8Array(count * size);
-  const view = new DataView(data.buffer);
-  for (let at = 0; at < data.length; at += size) {
-    view.setUint32(at, WORD_LETTERS, true);
-    for (let i = 4; i < size; i++) data[at + i] = 0x61 + Math.floor(random() * 26);
+  const words = new TextFramer();
+  for (; count > 0; count--) {
+    let word = "";
+    for (let i = 0; i < WORD_LETTERS; i++) word += String.fromCharCode(0x61 + random() * 26);
+    words.add(word);
   }
-  return data;
+  return words.data();
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { Buffer } from "node:buffer";
+import { countElements, TextFramer } from "./bytes_elements.ts";
 import { byteLength, type Datatype, DATATYPE_BYTES, elementCount, type Tensor } from "./tensor.ts";
 
 /** One value of a tensor. Integers beyond 2^53, NaN and the infinities are written as strings. */
@@ -71,14 +72,12 @@ function encode(datatype: Datatype, values: readonly JsonValue[]): Uint8Array<Ar
 }
 
 function encodeStrings(values: readonly JsonValue[]): Uint8Array<ArrayBuffer> {
-  const parts = values.map((value) => {
+  const elements = new TextFramer();
+  for (const value of values) {
     if (typeof value !== "string") throw new RangeError(`${value} is no string`);
-    const text = Buffer.from(value);
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(text.length);
-    return Buffer.concat([length, text]);
-  });
-  return new Uint8Array(Buffer.concat(parts));
+    elements.add(value);
+  }
+  return elements.data();
 }
 
 function boolean(value: JsonValue): number {
@@ -115,7 +114,8 @@ function checkLength(
   data: Uint8Array<ArrayBuffer>,
 ): void {
   if (datatype === "BYTES") {
-    const [expected, given] = [elementCount(shape), countStrings(data)];
+    const [expected, given] = [elementCount(shape), countElements(data)];
+    if (given === undefined) throw new RangeError("has a string that breaks off");
     if (given !== expected) {
       throw new RangeError(`has ${given} elements; its shape has ${expected}`);
     }
@@ -124,15 +124,4 @@ function checkLength(
   const expected = byteLength(datatype, shape);
   if (data.byteLength === expected) return;
   throw new RangeError(`has ${data.byteLength} bytes; its datatype and shape need ${expected}`);
-}
-
-function countStrings(data: Uint8Array<ArrayBuffer>): number {
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  let count = 0, at = 0;
-  while (at + 4 <= data.byteLength) {
-    at += 4 + view.getUint32(at, true);
-    count++;
-  }
-  if (at !== data.byteLength) throw new RangeError("has a string that breaks off");
-  return count;
 }

@@ -9,7 +9,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   policies: [],
   ffi: [],
   models: ["ffi"],
-  server: ["models", "policies"],
+  server: ["models", "policies", "deno.json"],
   tests: ["ffi", "models", "policies", "server"],
 };
 

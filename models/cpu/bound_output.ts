@@ -10,7 +10,7 @@ import { readStrings } from "../../ffi/onnxruntime/strings.ts";
 import { copyTensor, tensorInfo, wrapTensor } from "../../ffi/onnxruntime/values.ts";
 import { SluiceError } from "../errors.ts";
 import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tensor.ts";
-import { joinElements } from "./byte_strings.ts";
+import { frameJoined } from "../bytes_elements.ts";
 import { ELEMENT_TYPE_OF } from "./element_types.ts";
 
 const NO_BYTES = stableBytes(0);
@@ -63,7 +63,7 @@ export class BoundOutput implements Disposable {
       }
       if (datatype === "BYTES") {
         const { bytes, starts } = readStrings(runtime, made, elementCount(shape));
-        return { name, datatype, shape, data: joinElements(bytes, starts) };
+        return { name, datatype, shape, data: frameJoined(bytes, starts) };
       }
       const data = this.#room(byteLength(datatype, shape));
       copyTensor(runtime, made, data);

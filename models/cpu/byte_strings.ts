@@ -1,13 +1,11 @@
 /**
- * BYTES tensors in the protocol's binary form: each element a 32-bit little-endian length, then
- * that many bytes.
+ * BYTES tensors as C strings.
  *
  * @module
  */
+import { LENGTH_BYTES } from "../bytes_elements.ts";
 import { stableBytes } from "../../ffi/onnxruntime/memory.ts";
 import type { CStrings } from "../../ffi/onnxruntime/strings.ts";
-
-const LENGTH_BYTES = 4;
 
 /** Elements of a BYTES tensor as C strings, and what was found on the way. */
 export interface Terminated extends CStrings {
@@ -52,26 +50,4 @@ export function terminateElements(
     offset = limit;
   }
   return { bytes, starts, ends, found, rest };
-}
-
-/**
- * A BYTES tensor's data from its elements.
- *
- * @param bytes All elements, one after the other.
- * @param starts Where each element starts; the last one ends with `bytes`.
- */
-export function joinElements(
-  bytes: Uint8Array<ArrayBuffer>,
-  starts: ArrayLike<number>,
-): Uint8Array<ArrayBuffer> {
-  const data = new Uint8Array(bytes.length + LENGTH_BYTES * starts.length);
-  const view = new DataView(data.buffer);
-  let offset = 0;
-  for (let i = 0; i < starts.length; i++) {
-    const end = i + 1 < starts.length ? starts[i + 1] : bytes.length;
-    view.setUint32(offset, end - starts[i], true);
-    data.set(bytes.subarray(starts[i], end), offset + LENGTH_BYTES);
-    offset += LENGTH_BYTES + end - starts[i];
-  }
-  return data;
 }

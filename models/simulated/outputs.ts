@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { endOfElements, TextFramer } from "../bytes_elements.ts";
 import type { Model } from "../model.ts";
 import type { Signature, Step } from "../device.ts";
 import {
@@ -139,16 +140,11 @@ function rowBounds(input: Tensor, rows: number): number[] {
     for (let row = 1; row <= rows; row++) bounds.push(input.data.length / rows * row);
     return bounds;
   }
-  const view = new DataView(input.data.buffer, input.data.byteOffset, input.data.byteLength);
   const elementsPerRow = elementCount(input.shape) / rows;
-  let offset = 0;
-  for (let row = 1; row <= rows; row++) {
-    for (let element = 0; element < elementsPerRow; element++) {
-      if (offset + 4 > view.byteLength) throw shortBytes(input);
-      offset += 4 + view.getUint32(offset, true);
-    }
-    if (offset > view.byteLength) throw shortBytes(input);
-    bounds.push(offset);
+  for (let row = 0; row < rows; row++) {
+    const end = endOfElements(input.data, bounds[row], elementsPerRow);
+    if (end === undefined) throw shortBytes(input);
+    bounds.push(end);
   }
   return bounds;
 }
@@ -202,18 +198,11 @@ function encode(
   element: (position: number) => number,
 ): Uint8Array<ArrayBuffer> {
   if (datatype === "BYTES") {
-    const text = new TextEncoder();
-    const data = new Uint8Array(count * (4 + DIGITS));
-    const view = new DataView(data.buffer);
+    const elements = new TextFramer();
     for (let position = 0; position < count; position++) {
-      const offset = position * (4 + DIGITS);
-      view.setUint32(offset, DIGITS, true);
-      text.encodeInto(
-        element(position).toString(16).padStart(DIGITS, "0"),
-        data.subarray(offset + 4),
-      );
+      elements.add(element(position).toString(16).padStart(DIGITS, "0"));
     }
-    return data;
+    return elements.data();
   }
   const data = new Uint8Array(byteLength(datatype, [count]));
   const view = new DataView(data.buffer);

@@ -14,6 +14,7 @@ import {
   settingFlag,
 } from "../config.ts";
 import { startGateway } from "../main.ts";
+import { VERSION } from "../version.ts";
 import { type Command, defineCommand, EXIT, type Run, runAsProcess, usage } from "./command.ts";
 import type { Io } from "./io.ts";
 import { stopSignals } from "./stop_signals.ts";
@@ -47,6 +48,7 @@ export const start: Run = defineCommand("start", defineFlags, async (command, io
 
 function defineFlags(command: Command): Command {
   command.description("Serve the models of a repository over HTTP.")
+    .version(VERSION, "-V, --version", "Show the version.")
     .option("--config <file>", "JSON file with any of the settings below.");
   for (const name of SETTING_NAMES) {
     const { flag, argument, description, default: preset } = settingFlag(name);

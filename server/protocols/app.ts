@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Clock } from "../../models/clock.ts";
 import type { Engine } from "../engine/api.ts";
 import { adminGuard } from "./admin.ts";
 import { BodyBudget } from "./body_budget.ts";
@@ -31,8 +32,8 @@ export interface AppOptions {
   readonly strictReadiness: boolean;
   /** JSON bodies from this size on are parsed in a Worker; 128 KiB when absent. */
   readonly jsonOffLoopBytes?: number;
-  /** What `GET /v2` gives as the server's version. */
-  readonly version?: string;
+  /** Ends request bodies that come too slowly; the machine's when absent. */
+  readonly clock?: Clock;
 }
 
 /** The front end. Disposing it ends its Workers, which keep the process alive once started. */
@@ -51,7 +52,7 @@ export function appRoutes(options: RoutesOptions): readonly Route[] {
     ...openInferenceRoutes(options),
     ...policyRoutes(options),
     metricsRoute(options.engine),
-    ...docsRoutes(options.version),
+    ...docsRoutes(),
   ];
 }
 
@@ -63,12 +64,11 @@ export function createApp(options: AppOptions): App {
     engine: options.engine,
     errorResponse,
     maxBodyBytes: options.maxBodyBytes,
-    bodies: new BodyBudget(options.maxBodiesBytes),
+    bodies: new BodyBudget(options.maxBodiesBytes, options.clock),
     jsonOffLoopBytes: options.jsonOffLoopBytes ?? JSON_OFF_LOOP_BYTES,
     codecs,
     guard: adminGuard(options.adminKey),
     strictReadiness: options.strictReadiness,
-    version: options.version ?? "0.1.0",
   };
   const route = createRouter(appRoutes(shared), errorResponse);
   const app = (request: Request, info: Deno.ServeHandlerInfo) => {

@@ -1,18 +1,24 @@
 /**
  * Reading a request's body within bounds, its own and that of all together: refused from its
- * declared length before a byte is read, and while reading where it declares none.
+ * declared length before a byte is read, and while reading where it declares none. A client that sends
+ * a part of a body and waits is not waited for.
  *
  * @module
  */
 import { SluiceError } from "../../models/errors.ts";
 import { type BodyBudget, UNCOUNTED_BYTES } from "./body_budget.ts";
 
+/** Within every period a counted body has to bring so many bytes, or its end. */
+const PERIOD_BYTES = 1024 * 1024;
+const PERIOD_MICROS = 30_000_000;
+
 /**
  * The whole body. What rejects with anything but a SluiceError is for {@linkcode brokenBody}: this
  * adds no promise of its own to the hot path.
  *
  * @param budget Room for it is taken here: give its length back when nobody needs it any more.
- * @throws {SluiceError} `too_large` beyond `maxBytes`, `queue_full` beyond the budget.
+ * @throws {SluiceError} `too_large` beyond `maxBytes`, `queue_full` beyond the budget,
+ *   `request_timeout` when it is over 64 KiB, or its length is not declared, and comes too slowly.
  */
 export function readBody(
   request: Request,
@@ -20,10 +26,16 @@ export function readBody(
   budget: BodyBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = request.headers.get("content-length");
-  if (declared === null) return readUndeclared(request, maxBytes, budget);
+  if (declared === null) return readPieces(request, undefined, maxBytes, budget);
   const length = Number(declared);
   if (length > maxBytes) throw tooLarge(declared, maxBytes);
-  return length > UNCOUNTED_BYTES ? readLarge(request, length, budget) : request.bytes();
+  if (length <= UNCOUNTED_BYTES) return request.bytes();
+  budget.take(length);
+  // Reading at once is cheaper up to some megabytes, but cannot be stopped: what is received stays
+  // until the client leaves. So not much of the room is for bodies read so.
+  return length <= PERIOD_BYTES && budget.roomy
+    ? readAtOnce(request, length, budget)
+    : readPieces(request, length, maxBytes, budget);
 }
 
 /** Why a body could not be read: it ended early, or its chunks are malformed. */
@@ -38,41 +50,78 @@ export function brokenBody(request: Request, fault: unknown): SluiceError {
   );
 }
 
-async function readLarge(
+function readAtOnce(
   request: Request,
   length: number,
   budget: BodyBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  budget.take(length);
-  try {
-    return await request.bytes();
-  } catch (fault) {
-    budget.giveBack(length);
-    throw fault;
-  }
+  return new Promise((resolve, reject) => {
+    let late = false;
+    const timer = budget.clock.at(budget.clock.nowMicros() + PERIOD_MICROS, () => {
+      late = true;
+      reject(tooSlow());
+    });
+    request.bytes().then((body) => {
+      timer.cancel();
+      if (late) budget.giveBack(length);
+      else resolve(body);
+    }, (fault) => {
+      timer.cancel();
+      budget.giveBack(length);
+      reject(fault);
+    });
+  });
 }
 
-async function readUndeclared(
-  request: Request,
+/** Of a declared length, for which there is room, or of any. */
+async function readPieces(
+  { body }: Request,
+  declared: number | undefined,
   maxBytes: number,
   budget: BodyBudget,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  if (request.body === null) return new Uint8Array(0);
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  if (body === null) return new Uint8Array(0);
+  const { clock } = budget;
+  const reader = body.getReader();
+  let buffer = new ArrayBuffer(declared ?? 0);
   let total = 0;
+  let before = 0;
+  let late = false;
+  const nextPeriod = () =>
+    clock.at(clock.nowMicros() + PERIOD_MICROS, () => {
+      late = total - before < PERIOD_BYTES;
+      before = total;
+      if (late) abandon(reader);
+      else timer = nextPeriod();
+    });
+  let timer = nextPeriod();
   try {
-    for await (const chunk of request.body) {
-      const grown = total + chunk.byteLength;
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (late) throw tooSlow();
+      if (done) break;
+      const grown = total + value.byteLength;
       if (grown > maxBytes) throw tooLarge(`more than ${maxBytes}`, maxBytes);
-      budget.take(grown, total);
+      if (declared === undefined) budget.take(grown, total);
+      if (grown > buffer.byteLength) {
+        buffer = buffer.transfer(Math.max(grown, Math.min(2 * buffer.byteLength, maxBytes)));
+      }
+      new Uint8Array(buffer, total).set(value);
       total = grown;
-      chunks.push(chunk);
     }
   } catch (fault) {
-    budget.giveBack(total);
+    abandon(reader);
+    budget.giveBack(declared ?? total);
     throw fault;
+  } finally {
+    timer.cancel();
   }
-  return chunks.length === 1 ? chunks[0] : concatenate(chunks, total);
+  return new Uint8Array(total === buffer.byteLength ? buffer : buffer.transfer(total));
+}
+
+/** What is still to come is thrown away. */
+function abandon(reader: ReadableStreamDefaultReader): void {
+  reader.cancel().catch(() => {}); // it had failed already
 }
 
 /** Smaller ones cost less to collect than to free. */
@@ -86,23 +135,17 @@ export function freeBody({ buffer, byteLength }: Uint8Array<ArrayBuffer>): void 
   if (byteLength >= WORTH_FREEING_BYTES && byteLength === buffer.byteLength) buffer.transfer(0);
 }
 
-/** Joins pieces whose lengths add up to `total`. */
-export function concatenate(
-  pieces: readonly Uint8Array<ArrayBuffer>[],
-  total: number,
-): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(total);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.byteLength;
-  }
-  return whole;
-}
-
 function tooLarge(given: string, maxBytes: number): SluiceError {
   return new SluiceError(
     "too_large",
     `The request body is ${given} bytes, expected at most ${maxBytes} bytes`,
+  );
+}
+
+function tooSlow(): SluiceError {
+  return new SluiceError(
+    "request_timeout",
+    `The request body comes too slowly, expected ${PERIOD_BYTES} bytes or its end within ` +
+      `${PERIOD_MICROS / 1e6} seconds`,
   );
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { type Clock, SystemClock } from "../../models/clock.ts";
 import { SluiceError } from "../../models/errors.ts";
 
 /** Bodies up to this size are not counted: they cost little, and no one large keeps them out. */
@@ -18,14 +19,20 @@ export class BodyBudget {
    * Nothing is held yet.
    *
    * @param limit Bytes. One body alone is let in even where it is larger.
+   * @param clock Ends the bodies that come too slowly.
    */
-  constructor(limit: number) {
+  constructor(limit: number, readonly clock: Clock = new SystemClock()) {
     this.#limit = limit;
   }
 
   /** Bytes held now. */
   get held(): number {
     return this.#held;
+  }
+
+  /** Less than half of it is taken. */
+  get roomy(): boolean {
+    return this.#held < this.#limit / 2;
   }
 
   /**

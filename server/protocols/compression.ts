@@ -6,7 +6,7 @@
  * @module
  */
 import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 
 /** A content coding that this server speaks. */
 export type ContentCoding = "gzip" | "deflate";
@@ -60,7 +60,7 @@ export function decompress(
     }
     throw new SluiceError(
       "invalid_argument",
-      `The request body is not valid ${coding}: ${(fault as Error).message}`,
+      `The request body is not valid ${coding}: ${messageOf(fault)}`,
     );
   }
 }

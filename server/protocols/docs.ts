@@ -37,14 +37,10 @@ const SECURITY = {
   "x-content-type-options": "nosniff",
 };
 
-/**
- * The routes.
- *
- * @param version The server's own, for the document.
- */
-export function docsRoutes(version: string): Route[] {
+/** The routes. */
+export function docsRoutes(): Route[] {
   return [
-    get("/openapi.json", () => jsonBody(openApiDocument(version))),
+    get("/openapi.json", () => jsonBody(openApiDocument())),
     get("/docs", () => page(PAGE, "text/html; charset=utf-8")),
     get("/docs/start.js", () => page(START, "text/javascript")),
     ...FILES.map(({ name, type }) => {

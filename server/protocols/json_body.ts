@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 import { brokenBody, readBody } from "./body.ts";
 import { BodyBudget, UNCOUNTED_BYTES } from "./body_budget.ts";
 import { decompress } from "./compression.ts";
@@ -74,7 +74,7 @@ export function parseFields(body: Uint8Array<ArrayBuffer>): Fields {
   try {
     value = JSON.parse(decoder.decode(body));
   } catch (fault) {
-    throw invalid(`The request is not valid JSON: ${(fault as Error).message}`);
+    throw invalid(`The request is not valid JSON: ${messageOf(fault)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw invalid(`The request is ${describe(value)}, expected an object`);

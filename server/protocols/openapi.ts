@@ -3,21 +3,19 @@
  *
  * @module
  */
-import { DATATYPE_BYTES } from "../../models/tensor.ts";
-
-/** JSON as a value. */
-export type Json = Readonly<Record<string, unknown>>;
+import { VERSION } from "../version.ts";
+import { flag, integer, type Json, object, ref, schemas, text } from "./openapi_schemas.ts";
 
 /** The document. */
-export function openApiDocument(version: string): Json {
+export function openApiDocument(): Json {
   return {
     openapi: "3.1.0",
     info: {
       title: "Sluice",
-      version,
+      version: VERSION,
       description:
         'Open Inference Protocol v2 with Triton\'s extensions. Every error is `{"error": "..."}` ' +
-        "with a stable code, unknown routes and methods apart, in the header `sluice-error-code`.",
+        "with a stable code in the header `sluice-error-code`.",
     },
     paths: { ...serverPaths, ...modelPaths(), ...repositoryPaths, ...ownPaths },
     components: {
@@ -29,17 +27,6 @@ export function openApiDocument(version: string): Json {
     },
   };
 }
-
-const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
-const object = (properties: Json, required: readonly string[] = []): Json => ({
-  type: "object",
-  properties,
-  ...(required.length > 0 ? { required } : {}),
-});
-const array = (items: Json): Json => ({ type: "array", items });
-const text: Json = { type: "string" };
-const integer: Json = { type: "integer", minimum: 0 };
-const flag: Json = { type: "boolean" };
 
 const json = (schema: Json): Json => ({ "application/json": { schema } });
 const error: Json = { description: "Refused", content: json(ref("Error")) };
@@ -209,114 +196,4 @@ const ownPaths: Json = {
   "/docs/start.js": { get: plain("A file of the page", "text/javascript") },
   "/docs/swagger-ui.css": { get: plain("A file of the page", "text/css") },
   "/docs/swagger-ui-bundle.js": { get: plain("A file of the page", "text/javascript") },
-};
-
-const parameterValue: Json = { type: ["string", "number", "boolean"] };
-const shape = array({ type: "integer" });
-const duration = object({ count: integer, ns: integer }, ["count", "ns"]);
-const durations = (...names: readonly string[]): Json =>
-  object(Object.fromEntries(names.map((name) => [name, duration])), names);
-
-const schemas: Json = {
-  Error: object({ error: text }, ["error"]),
-  ServerMetadata: object({ name: text, version: text, extensions: array(text) }, [
-    "name",
-    "version",
-    "extensions",
-  ]),
-  Datatype: { enum: Object.keys(DATATYPE_BYTES) },
-  TensorMetadata: object({ name: text, datatype: ref("Datatype"), shape }, [
-    "name",
-    "datatype",
-    "shape",
-  ]),
-  ModelMetadata: object({
-    name: text,
-    versions: array(text),
-    platform: text,
-    inputs: array(ref("TensorMetadata")),
-    outputs: array(ref("TensorMetadata")),
-  }, ["name", "versions", "platform", "inputs", "outputs"]),
-  InferenceRequest: object({
-    id: text,
-    parameters: {
-      type: "object",
-      properties: {
-        priority: { ...integer, description: "1 is most urgent; 0 is none" },
-        timeout: { ...integer, description: "Microseconds; 0 is none" },
-        binary_data_output: { ...flag, description: "Outputs as binary, where none are named" },
-      },
-      additionalProperties: parameterValue,
-    },
-    inputs: array(object({
-      name: text,
-      shape,
-      datatype: ref("Datatype"),
-      parameters: object({ binary_data_size: integer }),
-      data: { type: "array", description: "Flat or nested, row-major" },
-    }, ["name", "shape", "datatype"])),
-    outputs: array(object({
-      name: text,
-      parameters: object({
-        binary_data: flag,
-        classification: { ...integer, description: "So many largest values, with their labels" },
-      }),
-    }, ["name"])),
-  }, ["inputs"]),
-  InferenceResponse: object({
-    id: text,
-    model_name: text,
-    model_version: text,
-    outputs: array(object({
-      name: text,
-      datatype: ref("Datatype"),
-      shape,
-      parameters: object({ binary_data_size: integer }),
-      data: { type: "array", description: "Flat, row-major" },
-    }, ["name", "datatype", "shape"])),
-  }, ["model_name", "model_version", "outputs"]),
-  Statistics: object({
-    model_stats: array(object({
-      name: text,
-      version: text,
-      last_inference: { ...integer, description: "Milliseconds since the epoch" },
-      inference_count: { ...integer, description: "Rows" },
-      execution_count: { ...integer, description: "Iterations" },
-      inference_stats: durations(
-        "success",
-        "fail",
-        "queue",
-        "compute_input",
-        "compute_infer",
-        "compute_output",
-        "cache_hit",
-        "cache_miss",
-      ),
-      response_stats: { type: "object" },
-      batch_stats: array(object({
-        batch_size: integer,
-        compute_input: duration,
-        compute_infer: duration,
-        compute_output: duration,
-      })),
-      memory_usage: array(object({ type: text, id: integer, byte_size: integer })),
-    })),
-  }, ["model_stats"]),
-  RepositoryIndex: array(object({
-    name: text,
-    version: text,
-    state: { enum: ["READY", "UNAVAILABLE", "LOADING", "UNLOADING"] },
-    reason: text,
-  }, ["name"])),
-  LoadRequest: object({
-    parameters: {
-      type: "object",
-      properties: { config: { ...text, description: "A model configuration as JSON text" } },
-      patternProperties: {
-        "^file:": { type: "string", contentEncoding: "base64" },
-      },
-      additionalProperties: false,
-    },
-  }),
-  Policy: object({ name: text, available: array(text), fault: text }, ["name", "available"]),
 };

@@ -5,8 +5,8 @@
  * @module
  */
 import { Hono } from "hono";
-import { type SluiceError, toSluiceError } from "../../models/errors.ts";
-import { errorBody } from "./status.ts";
+import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import { type ErrorResponder, MethodNotAllowed } from "./status.ts";
 
 /** A request at a route. */
 export interface RouteCall {
@@ -42,25 +42,17 @@ export function rawPath(url: string): string {
 }
 
 /** Makes the router. */
-export function createRouter(
-  routes: readonly Route[],
-  errorResponse: (error: SluiceError) => Response,
-): Router {
+export function createRouter(routes: readonly Route[], errorResponse: ErrorResponder): Router {
   const hono = new Hono<{ Bindings: Deno.ServeHandlerInfo }>({
     getPath: (request) => rawPath(request.url),
   });
   for (const { methods, path, handle } of routes) {
     hono.all(path, ({ req, env }) => {
-      if (!methods.includes(req.raw.method)) {
-        return errorBody("Method Not Allowed", 405, {
-          "content-type": "application/json",
-          "allow": methods.join(", "),
-        });
-      }
+      if (!methods.includes(req.raw.method)) throw new MethodNotAllowed(methods);
       return handle({ request: req.raw, info: env, segments: req.path.split("/").slice(1) });
     });
   }
-  hono.notFound(() => errorBody("Not Found", 404));
+  hono.notFound(() => errorResponse(new SluiceError("not_found", "Not Found")));
   hono.onError((fault) => errorResponse(toSluiceError(fault)));
   return (request, info) => hono.fetch(request, info);
 }

@@ -3,15 +3,17 @@
  *
  * @module
  */
-import type { ErrorCode, SluiceError } from "../../models/errors.ts";
+import { type ErrorCode, SluiceError } from "../../models/errors.ts";
 import { UnsupportedCoding } from "./compression.ts";
 
 /** HTTP status of each error code. */
 export const STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid_argument: 400,
   too_large: 413,
+  request_timeout: 408,
   unsupported: 501,
   not_found: 404,
+  method_not_allowed: 405,
   not_ready: 503,
   queue_full: 429,
   out_of_memory: 503,
@@ -35,6 +37,18 @@ export const TRITON_STATUS: Readonly<Record<ErrorCode, number>> = {
 /** Seconds after which a client refused by a full queue may try again. */
 const RETRY_AFTER_SECONDS = "1";
 
+/** A method that a route does not answer; the answer says which it does. */
+export class MethodNotAllowed extends SluiceError {
+  /**
+   * Refuses a method.
+   *
+   * @param allowed What the route answers.
+   */
+  constructor(readonly allowed: readonly string[]) {
+    super("method_not_allowed", "Method Not Allowed");
+  }
+}
+
 /** Turns an error into a response: `{"error":"..."}`, with the code in `sluice-error-code`. */
 export type ErrorResponder = (error: SluiceError) => Response;
 
@@ -51,7 +65,9 @@ export function errorResponder(tritonStatusCodes: boolean): ErrorResponder {
       "sluice-error-code": error.code,
     };
     if (error.code === "queue_full") headers["retry-after"] = RETRY_AFTER_SECONDS;
+    if (error.code === "request_timeout") headers["connection"] = "close";
     if (error instanceof UnsupportedCoding) headers["accept-encoding"] = "gzip, deflate";
+    if (error instanceof MethodNotAllowed) headers["allow"] = error.allowed.join(", ");
     return errorBody(error.message, statuses[error.code], headers);
   };
 }
@@ -59,12 +75,7 @@ export function errorResponder(tritonStatusCodes: boolean): ErrorResponder {
 /** A message may repeat names and shapes of the request, which may be as long as a body. */
 const LONGEST_MESSAGE = 2000;
 
-/** A response with a JSON body whose only key is `error`. */
-export function errorBody(
-  message: string,
-  status: number,
-  headers: Record<string, string> = { "content-type": "application/json" },
-): Response {
+function errorBody(message: string, status: number, headers: Record<string, string>): Response {
   const error = message.length > LONGEST_MESSAGE
     ? message.slice(0, LONGEST_MESSAGE) + "..."
     : message;

@@ -5,7 +5,7 @@
  * @module
  */
 import { DATATYPE_BYTES, elementCount, type TensorShape } from "../../../models/tensor.ts";
-import { countElements } from "./bytes_elements.ts";
+import { countElements } from "../../../models/bytes_elements.ts";
 import { invalid, wholeNumber } from "./fields.ts";
 
 /**

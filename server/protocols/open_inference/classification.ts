@@ -6,9 +6,15 @@
  */
 import { SluiceError } from "../../../models/errors.ts";
 import type { Model } from "../../../models/model.ts";
-import { type Datatype, DATATYPE_BYTES, type Tensor } from "../../../models/tensor.ts";
-import { TextFramer } from "./bytes_elements.ts";
-import { largest, type Values } from "./largest.ts";
+import { TextFramer } from "../../../models/bytes_elements.ts";
+import type { Datatype, Tensor } from "../../../models/tensor.ts";
+import {
+  isNumeric,
+  isReal,
+  NUMERIC_DATATYPES,
+  readNumbers,
+} from "../../../models/tensor_values.ts";
+import { largest } from "./largest.ts";
 
 /**
  * Refuses what has no numeric order.
@@ -16,11 +22,11 @@ import { largest, type Values } from "./largest.ts";
  * @throws {SluiceError} `invalid_argument`.
  */
 export function checkClassification(name: string, datatype: Datatype): void {
-  if (READ[datatype] !== undefined) return;
+  if (isNumeric(datatype)) return;
   throw new SluiceError(
     "invalid_argument",
     `Output '${name}' has datatype ${datatype}, which cannot be classified; ` +
-      `expected one of ${Object.keys(READ).join(", ")}`,
+      `expected one of ${NUMERIC_DATATYPES.join(", ")}`,
   );
 }
 
@@ -54,15 +60,13 @@ export function classificationOf(model: Model, index: number, classes: number): 
 export function classify(tensor: Tensor, how: Classification): Tensor {
   const { classes, labels } = how;
   const byRow = how.byRow && tensor.shape.length > 0;
-  const read = READ[tensor.datatype];
-  if (read === undefined) throw new TypeError(`${tensor.datatype} has no numeric order`);
-  const values = read(tensor.data);
+  const { datatype } = tensor;
+  if (!isNumeric(datatype)) throw new TypeError(`${datatype} has no numeric order`);
+  const values = readNumbers(datatype, tensor.data);
   const rows = byRow ? tensor.shape[0] : 1;
   const width = rows === 0 ? 0 : values.length / rows;
   const taken = Math.min(classes, width);
-  const print = FLOATS.has(tensor.datatype)
-    ? (value: number | bigint) => fixed(Number(value))
-    : String;
+  const print = isReal(datatype) ? (value: number | bigint) => fixed(Number(value)) : String;
   const elements = new TextFramer();
   for (let row = 0; row < rows; row++) {
     const start = row * width;
@@ -80,9 +84,6 @@ export function classify(tensor: Tensor, how: Classification): Tensor {
   };
 }
 
-/** C prints their values with `%f`. */
-const FLOATS: ReadonlySet<Datatype> = new Set(["FP16", "BF16", "FP32", "FP64"]);
-
 /** C's `%f`. */
 function fixed(value: number): string {
   if (value !== value) return "nan";
@@ -90,36 +91,3 @@ function fixed(value: number): string {
   if (Math.abs(value) < 1e21) return (Object.is(value, -0) ? "-" : "") + value.toFixed(6);
   return `${BigInt(value)}.000000`;
 }
-
-function read<T extends Values>(
-  datatype: Datatype,
-  view: (buffer: ArrayBuffer, offset: number, length: number) => T,
-): (data: Uint8Array<ArrayBuffer>) => T {
-  const size = DATATYPE_BYTES[datatype];
-  return (data) => {
-    const { buffer, byteOffset, byteLength } = data.byteOffset % size === 0 ? data : data.slice();
-    return view(buffer, byteOffset, byteLength / size);
-  };
-}
-
-/** BF16 is the upper half of an FP32. */
-function widenBf16(halves: Uint16Array): Float32Array {
-  const bits = new Uint32Array(halves.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = halves[i] << 16;
-  return new Float32Array(bits.buffer);
-}
-
-const READ: { readonly [datatype in Datatype]?: (data: Uint8Array<ArrayBuffer>) => Values } = {
-  UINT8: read("UINT8", (b, o, n) => new Uint8Array(b, o, n)),
-  UINT16: read("UINT16", (b, o, n) => new Uint16Array(b, o, n)),
-  UINT32: read("UINT32", (b, o, n) => new Uint32Array(b, o, n)),
-  UINT64: read("UINT64", (b, o, n) => new BigUint64Array(b, o, n)),
-  INT8: read("INT8", (b, o, n) => new Int8Array(b, o, n)),
-  INT16: read("INT16", (b, o, n) => new Int16Array(b, o, n)),
-  INT32: read("INT32", (b, o, n) => new Int32Array(b, o, n)),
-  INT64: read("INT64", (b, o, n) => new BigInt64Array(b, o, n)),
-  FP16: read("FP16", (b, o, n) => new Float16Array(b, o, n)),
-  BF16: read("BF16", (b, o, n) => widenBf16(new Uint16Array(b, o, n))),
-  FP32: read("FP32", (b, o, n) => new Float32Array(b, o, n)),
-  FP64: read("FP64", (b, o, n) => new Float64Array(b, o, n)),
-};

@@ -7,7 +7,7 @@
 import { type ErrorCode, SluiceError } from "../../../models/errors.ts";
 import type { ModelOverride } from "../../../models/model.ts";
 import { compress, type ContentCoding, decompress, isContentCoding } from "../compression.ts";
-import type { DecodedRequest } from "./request.ts";
+import type { DecodedRequest, KnownInputs } from "./request.ts";
 import type { EncodedOutput, ResponseBody } from "./response.ts";
 
 /** Bytes that may be transferred. */
@@ -15,7 +15,12 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** What a Worker is asked. */
 export type CodecJob =
-  | { readonly kind: "decode"; readonly body: Bytes; readonly jsonBytes: number }
+  | {
+    readonly kind: "decode";
+    readonly body: Bytes;
+    readonly jsonBytes: number;
+    readonly known: KnownInputs;
+  }
   | { readonly kind: "load"; readonly body: Bytes }
   | { readonly kind: "encode"; readonly head: string; readonly outputs: readonly EncodedOutput[] }
   | { readonly kind: "compress"; readonly coding: ContentCoding; readonly body: Bytes }
@@ -64,9 +69,9 @@ export class CodecPool implements Disposable {
   }
 
   /** `decodeRequest` elsewhere. Takes the body away from the caller. */
-  async decode(body: Bytes, jsonBytes: number): Promise<DecodedRequest> {
+  async decode(body: Bytes, jsonBytes: number, known: KnownInputs): Promise<DecodedRequest> {
     const own = owned(body);
-    const answer = await this.#ask({ kind: "decode", body: own, jsonBytes }, [own.buffer]);
+    const answer = await this.#ask({ kind: "decode", body: own, jsonBytes, known }, [own.buffer]);
     if (answer.kind === "decoded") return answer.request;
     throw unexpected(answer);
   }

@@ -26,7 +26,7 @@ self.onmessage = ({ data }) => {
 function answer(job: CodecJob, transfer: Set<ArrayBuffer>): CodecAnswer {
   try {
     if (job.kind === "decode") {
-      const request = decodeRequest(job.body, job.jsonBytes);
+      const request = decodeRequest(job.body, job.jsonBytes, job.known);
       leaveSlab();
       for (const { data } of request.inputs) transfer.add(data.buffer);
       return { kind: "decoded", request };

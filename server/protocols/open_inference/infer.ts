@@ -15,7 +15,7 @@ import { classificationOf } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
 import { chooseOutputs, type OutputChoice } from "./output_choice.ts";
 import { decodeRaw } from "./raw_request.ts";
-import { type DecodedRequest, decodeRequest } from "./request.ts";
+import { type DecodedRequest, decodeRequest, type KnownInputs } from "./request.ts";
 import { type EncodedOutput, encodeResponse, type ResponseBody } from "./response.ts";
 
 /** What the inference route needs. */
@@ -75,8 +75,8 @@ export async function infer(
     const decoded = declared !== null && jsonBytes === 0
       ? decodeRaw(served.model, body)
       : jsonBytes < options.jsonOffLoopBytes
-      ? decodeRequest(body, jsonBytes)
-      : await options.codecs.decode(body, jsonBytes);
+      ? decodeRequest(body, jsonBytes, textsOf(served).known)
+      : await options.codecs.decode(body, jsonBytes, textsOf(served).known);
     const choice = chooseOutputs(served.model, decoded);
     if (declared === null) freeBody(body);
     return await new Promise((resolve) =>
@@ -216,21 +216,24 @@ function isLarge(outputs: readonly EncodedOutput[]): boolean {
   return elements >= JSON_OFF_LOOP_ELEMENTS;
 }
 
-/** What is the same in all responses of a model version. */
-interface ResponseTexts {
+/** What is the same in all requests and responses of a model version. */
+interface ModelTexts {
+  /** What a request may name. */
+  readonly known: KnownInputs;
   /** What stands before the outputs where there is no id. */
   readonly head: string;
   /** The outputs' names as JSON. */
   readonly names: readonly string[];
 }
 
-const texts = new WeakMap<ServedModel, ResponseTexts>();
+const texts = new WeakMap<ServedModel, ModelTexts>();
 
-function textsOf(served: ServedModel): ResponseTexts {
+function textsOf(served: ServedModel): ModelTexts {
   let known = texts.get(served);
   if (known === undefined) {
     const { name, version, signature } = served.model;
     known = {
+      known: { model: name, names: signature.inputs.map((input) => input.name) },
       head: `{"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`,
       names: signature.outputs.map((output) => JSON.stringify(output.name)),
     };

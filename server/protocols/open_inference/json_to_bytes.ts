@@ -8,7 +8,7 @@ import { type Datatype, elementCount, type TensorShape } from "../../../models/t
 import { describe } from "../describe.ts";
 import { invalid } from "./fields.ts";
 import { allocate } from "./slab.ts";
-import { frameElements } from "./bytes_elements.ts";
+import { frameElements } from "../../../models/bytes_elements.ts";
 
 /** Deepest nesting of `data`; no tensor has so many dimensions. */
 const MAX_NESTING = 64;

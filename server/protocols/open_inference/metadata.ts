@@ -4,6 +4,7 @@
  * @module
  */
 import type { ServedModel } from "../../engine/api.ts";
+import { VERSION } from "../../version.ts";
 import type { Model } from "../../../models/model.ts";
 import type { TensorSpec } from "../../../models/tensor.ts";
 
@@ -30,8 +31,8 @@ export interface ServerMetadata {
 }
 
 /** `GET /v2`. */
-export function serverMetadata(version: string): ServerMetadata {
-  return { name: "sluice", version, extensions: EXTENSIONS };
+export function serverMetadata(): ServerMetadata {
+  return { name: "sluice", version: VERSION, extensions: EXTENSIONS };
 }
 
 /** A tensor in a model's metadata; -1 is a free dimension. */

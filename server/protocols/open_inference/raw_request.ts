@@ -6,7 +6,7 @@
  */
 import type { Model } from "../../../models/model.ts";
 import { DATATYPE_BYTES } from "../../../models/tensor.ts";
-import { frameElements } from "./bytes_elements.ts";
+import { frameElements } from "../../../models/bytes_elements.ts";
 import { invalid } from "./fields.ts";
 import type { DecodedRequest } from "./request.ts";
 

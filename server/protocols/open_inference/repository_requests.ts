@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "../../../models/errors.ts";
 import type { ModelOverride } from "../../../models/model.ts";
 import type { IndexRow } from "../../engine/api.ts";
 import { describe } from "../describe.ts";
@@ -75,7 +76,7 @@ function jsonText(name: string, value: unknown): string {
   try {
     JSON.parse(value);
   } catch (fault) {
-    throw invalid(`Load parameter '${name}' is not valid JSON: ${(fault as Error).message}`);
+    throw invalid(`Load parameter '${name}' is not valid JSON: ${messageOf(fault)}`);
   }
   return value;
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { SluiceError } from "../../../models/errors.ts";
+import { messageOf, SluiceError } from "../../../models/errors.ts";
 import { DATATYPE_BYTES, elementCount, isDatatype, type Tensor } from "../../../models/tensor.ts";
 import { describe } from "../describe.ts";
 import type { Fields } from "../json_body.ts";
@@ -43,6 +43,14 @@ export interface DecodedRequest {
   readonly timeoutMicros: number;
 }
 
+/** The inputs that a request may name. */
+export interface KnownInputs {
+  /** Whose they are. */
+  readonly model: string;
+  /** In the model's order. */
+  readonly names: readonly string[];
+}
+
 const decoder = new TextDecoder();
 const strictDecoder = new TextDecoder("utf-8", { fatal: true });
 
@@ -52,36 +60,46 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true });
  *
  * @throws {SluiceError} `invalid_argument`, or `unsupported` for shared memory and sequences.
  */
-export function decodeRequest(body: Uint8Array<ArrayBuffer>, jsonBytes: number): DecodedRequest {
-  const text = decodeText(jsonBytes === body.byteLength ? body : body.subarray(0, jsonBytes));
+export function decodeRequest(
+  body: Uint8Array<ArrayBuffer>,
+  jsonBytes: number,
+  known: KnownInputs,
+): DecodedRequest {
+  const hint = jsonBytes === body.byteLength ? NO_LENGTH : "";
+  const text = decodeText(hint === "" ? body.subarray(0, jsonBytes) : body, hint);
   const exact = needsExactJson(text);
-  const { id, parameters, inputs, outputs } = parse(text, exact);
+  const { id, parameters, inputs, outputs } = parse(text, exact, hint);
   return {
     id: id === undefined ? "" : string(id, "The request's 'id'"),
-    inputs: decodeInputs(inputs, body, jsonBytes, exact),
+    inputs: decodeInputs(inputs, body, jsonBytes, exact, known),
     outputs: outputs === undefined ? undefined : decodeOutputs(outputs),
     ...decodeParameters(parameters),
   };
 }
 
+/** What is missing where binary tensors are taken for JSON. */
+const NO_LENGTH = "; where binary tensors follow the JSON, the header " +
+  "Inference-Header-Content-Length gives its length";
+
 /** A strict decoder takes up to ten times longer, so it is asked only where the other replaced. */
-function decodeText(bytes: Uint8Array<ArrayBuffer>): string {
+function decodeText(bytes: Uint8Array<ArrayBuffer>, hint: string): string {
   const text = decoder.decode(bytes);
   if (!text.includes("\uFFFD")) return text;
   try {
     return strictDecoder.decode(bytes);
   } catch {
-    throw invalid("The request's JSON is not valid UTF-8");
+    throw invalid(`The request's JSON is not valid UTF-8${hint}`);
   }
 }
 
-function parse(text: string, exact: boolean): Fields {
+function parse(text: string, exact: boolean, hint: string): Fields {
   let value: unknown;
   try {
     value = exact ? parseExactJson(text) : JSON.parse(text);
   } catch (fault) {
     if (text === "") throw invalid("The request has no body, expected a JSON object");
-    throw invalid(`The request is not valid JSON: ${(fault as Error).message}`);
+    const hasBinary = text.includes('"binary_data_size"');
+    throw invalid(`The request is not valid JSON: ${messageOf(fault)}${hasBinary ? hint : ""}`);
   }
   return object(value, "The request");
 }
@@ -124,13 +142,16 @@ function decodeInputs(
   body: Uint8Array<ArrayBuffer>,
   jsonBytes: number,
   exact: boolean,
+  known: KnownInputs,
 ): readonly Tensor[] {
   const entries = array(value, "The request's 'inputs'");
   const inputs: Tensor[] = [];
   let at = jsonBytes;
+  let strings = 0;
   for (let i = 0; i < entries.length; i++) {
     const entry = object(entries[i], "Entry %s of 'inputs'", i);
     const name = string(entry.name, "The 'name' of entry %s of 'inputs'", i);
+    if (!known.names.includes(name)) throw unknownInput(name, known);
     const { datatype } = entry;
     if (typeof datatype !== "string" || !isDatatype(datatype)) {
       throw invalid(
@@ -139,8 +160,7 @@ function decodeInputs(
       );
     }
     const shape = decodeShape(name, entry.shape);
-    const strings = datatype === "BYTES" ? elementCount(shape) : 0;
-    checkElementCount(name, strings);
+    if (datatype === "BYTES") checkElementCount(name, strings += elementCount(shape));
     const size = binarySize(name, entry.parameters);
     let data: Uint8Array<ArrayBuffer>;
     if (size === undefined) {
@@ -157,10 +177,9 @@ function decodeInputs(
       data = binaryData({ name, datatype, shape }, size, body, at);
       at += data.byteLength;
     }
-    const input = { name, datatype, shape, data };
-    checkElementsWithNul(input, strings);
-    inputs.push(input);
+    inputs.push({ name, datatype, shape, data });
   }
+  checkElementsWithNul(inputs, strings);
   if (at !== body.byteLength) {
     throw invalid(
       `The body has ${body.byteLength - jsonBytes} bytes after its JSON, ` +
@@ -168,6 +187,12 @@ function decodeInputs(
     );
   }
   return inputs;
+}
+
+/** Said before anything else of an input: the rest is beside the point. */
+function unknownInput(name: string, { model, names }: KnownInputs): SluiceError {
+  const expected = names.map((name) => `'${name}'`).join(", ");
+  return invalid(`unexpected inference input '${name}' for model '${model}'; it has ${expected}`);
 }
 
 /** Elements whose bytes can still be counted exactly. */

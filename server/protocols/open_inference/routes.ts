@@ -25,17 +25,15 @@ export interface RoutesOptions extends InferOptions {
   readonly guard: AdminGuard;
   /** Broken models in the repository make the server unready. */
   readonly strictReadiness: boolean;
-  /** The server's own version. */
-  readonly version: string;
 }
 
-const VERSION = "/versions/:version{[0-9]+}";
+const IN_VERSION = "/versions/:version{[0-9]+}";
 
 /** All of them. */
 export function openInferenceRoutes(options: RoutesOptions): readonly Route[] {
   const { engine } = options;
   return [
-    get("/v2", () => jsonBody(serverMetadata(options.version))),
+    get("/v2", () => jsonBody(serverMetadata())),
     get("/v2/health/live", () => {
       if (!engine.live) throw new SluiceError("device_failed", "The device has failed for good");
       return emptyBody("text/plain");
@@ -46,7 +44,7 @@ export function openInferenceRoutes(options: RoutesOptions): readonly Route[] {
       return emptyBody("text/plain");
     }),
     get("/v2/models/stats", () => jsonBody(statisticsReport(engine.served()))),
-    ...["/v2/models/:model", `/v2/models/:model${VERSION}`].flatMap((path) =>
+    ...["/v2/models/:model", `/v2/models/:model${IN_VERSION}`].flatMap((path) =>
       modelRoutes(path, options)
     ),
     ...repositoryRoutes(options),

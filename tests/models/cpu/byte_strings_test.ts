@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { joinElements, terminateElements } from "../../../models/cpu/byte_strings.ts";
+import { frameJoined } from "../../../models/bytes_elements.ts";
+import { terminateElements } from "../../../models/cpu/byte_strings.ts";
 
 const elementsOf = ({ bytes, starts, ends }: ReturnType<typeof terminateElements>) =>
   Array.from(starts, (start, i) => [...bytes.subarray(start, ends[i])]);
 
-Deno.test("terminateElements() gives back what joinElements() has joined, each before a NUL", () => {
+Deno.test("terminateElements() gives back what frameJoined() has framed, each before a NUL", () => {
   const element = fc.array(fc.nat(255), { maxLength: 20 });
   const pieces = fc.array(fc.array(element, { maxLength: 10 }), { maxLength: 3 });
   fc.assert(fc.property(pieces, (pieces) => {
     const joined = pieces.map((elements) => {
       let length = 0;
       const starts = elements.map((element) => (length += element.length) - element.length);
-      return joinElements(Uint8Array.from(elements.flat()), starts);
+      return frameJoined(Uint8Array.from(elements.flat()), starts);
     });
     const elements = pieces.flat();
     const strings = terminateElements(joined, elements.length);
@@ -32,12 +33,4 @@ Deno.test("terminateElements() accounts for every byte of any data, and reads no
     for (let i = 0; i < found; i++) whole += 4 + ends[i] - starts[i];
     assert.equal(whole + rest, total);
   }));
-});
-
-Deno.test("joinElements() writes lengths in little-endian order", () => {
-  const bytes = Uint8Array.of(1, 2, 3);
-  assert.deepEqual(
-    joinElements(bytes, [0, 0, 1]),
-    Uint8Array.of(0, 0, 0, 0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 2, 3),
-  );
 });

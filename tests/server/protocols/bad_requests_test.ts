@@ -27,6 +27,10 @@ const engine = fakeEngine([
     { name: "x", datatype: "FP32", shape: [-1] },
     { name: "z", datatype: "FP32", shape: [-1] },
   ], [{ name: "y", datatype: "FP32", shape: [-1] }]),
+  fakeModel("words", [
+    { name: "x", datatype: "BYTES", shape: [-1] },
+    { name: "z", datatype: "BYTES", shape: [-1] },
+  ], []),
   fakeModel("square", [{ name: "x", datatype: "FP32", shape: [-1, -1] }], []),
   {
     ...model("FP32"),
@@ -345,28 +349,57 @@ Deno.test("routes that take small JSON objects refuse bodies over 64 KiB", async
   }
 });
 
-Deno.test("infer refuses more elements of BYTES than are handed over in a moment", async () => {
+Deno.test("infer refuses more elements of BYTES in all inputs together than are handed over in a moment", async () => {
   await using roomy = testApp({ engine, maxBodyBytes: 10_000_000 });
   const send = (count: number, element: readonly number[]) => {
     const data = new Uint8Array(count * element.length);
     for (let at = 0; at < data.length; at += element.length) data.set(element, at);
-    const tensor = { name: "x", shape: [count], datatype: "BYTES" };
-    const json = { inputs: [{ ...tensor, parameters: { binary_data_size: data.length } }] };
+    const inputs = [["x", Math.floor(count / 2)], ["z", Math.ceil(count / 2)]] as const;
+    const json = {
+      inputs: inputs.map(([name, count]) => ({
+        name,
+        shape: [count],
+        datatype: "BYTES",
+        parameters: { binary_data_size: count * element.length },
+      })),
+    };
     const { body, headers } = binaryBody(json, data);
-    return ask(roomy, "POST", "/v2/models/BYTES/infer", body, headers);
+    return ask(roomy, "POST", "/v2/models/words/infer", body, headers);
   };
   const cases = [
     [[0, 0, 0, 0], 2 ** 19, "524289 elements"],
     [[1, 0, 0, 0, 0x61], 2 ** 19, "524289 elements"],
-    [[1, 0, 0, 0, 0], 2 ** 15, "32769 elements that hold NUL"],
-    [[2, 0, 0, 0, 0x61, 0], 2 ** 15, "32769 elements that hold NUL"],
+    [[1, 0, 0, 0, 0], 2 ** 15, "32769 elements of BYTES that hold NUL"],
+    [[2, 0, 0, 0, 0x61, 0], 2 ** 15, "32769 elements of BYTES that hold NUL"],
   ] as const;
   for (const [element, limit, given] of cases) {
     assert.notEqual((await send(limit, element)).status, 413, given);
     const answer = await send(limit + 1, element);
     assert.equal(answer.status, 413, given);
-    for (const part of ["'x'", given, `at most ${limit}`]) {
+    for (const part of [given, `at most ${limit}`]) {
       assert.ok(errorOf(answer).includes(part), errorOf(answer));
     }
+  }
+});
+
+Deno.test("infer names an unknown input and the model's before it looks at the input's data", async () => {
+  const wrong = { name: "y", datatype: "FP32", shape: [3], data: [1] };
+  const large = JSON.stringify({ inputs: [{ ...wrong, data: new Array(80_000).fill(1) }] });
+  for (const body of [{ inputs: [wrong] }, { inputs: [{ name: "y" }] }, large]) {
+    const answer = await ask(app, "POST", "/v2/models/pair/infer", body);
+    assert.equal(answer.status, 400);
+    assert.equal(
+      errorOf(answer),
+      "unexpected inference input 'y' for model 'pair'; it has 'x', 'z'",
+    );
+  }
+});
+
+Deno.test("infer names the header that a binary body lacks", async () => {
+  for (const bytes of [blob(4), new Uint8Array([0, 0, 0x80, 0xff])]) {
+    const { body } = binaryBody(binary(4), bytes);
+    const answer = await ask(app, "POST", "/v2/models/FP32/infer", body);
+    assert.equal(answer.status, 400);
+    assert.match(errorOf(answer), /the header Inference-Header-Content-Length gives its length$/);
   }
 });

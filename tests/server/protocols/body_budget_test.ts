@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { VirtualClock } from "../../../models/clock.ts";
 import { BodyBudget, UNCOUNTED_BYTES } from "../../../server/protocols/body_budget.ts";
 import { hasCode } from "../../conformance/device.ts";
 import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
@@ -105,3 +106,83 @@ for (const declared of [true, false]) {
     await slow[1];
   });
 }
+
+/** What 30 seconds without 1 MiB end. */
+const PERIOD_MICROS = 30_000_000;
+
+for (
+  const [how, declared] of [["at once", 900_000], ["in pieces", 3_000_000], [
+    "undeclared",
+    0,
+  ]] as const
+) {
+  Deno.test(`infer answers 408 for a body read ${how} that stops coming, and gives its room back`, async () => {
+    const clock = new VirtualClock();
+    await using app = testApp({
+      engine: fakeEngine([model]),
+      maxBodyBytes: 10_000_000,
+      maxBodiesBytes: 3_000_000,
+      clock,
+    });
+    const body = stalled();
+    const answer = ask(
+      app,
+      "POST",
+      PATH,
+      body.stream,
+      declared === 0 ? {} : { "content-length": String(declared) },
+    );
+    await body.received;
+    clock.advanceTo(PERIOD_MICROS);
+    const refused = await answer;
+    assert.equal(refused.status, 408);
+    assert.equal(refused.headers.get("sluice-error-code"), "request_timeout");
+    assert.equal(refused.headers.get("connection"), "close");
+    assert.match(errorOf(refused), /1048576 bytes or its end within 30 seconds/);
+    body.fail(new TypeError("gone")); // the client leaves
+    await new Promise((resolve) => setTimeout(resolve));
+    const { body: whole, headers } = requestOf(2_900_000);
+    const size = { "content-length": String(whole.size) };
+    assert.equal((await ask(app, "POST", PATH, whole, { ...headers, ...size })).status, 200);
+  });
+}
+
+Deno.test("infer waits for a large body as long as it brings 1 MiB in every period", async () => {
+  const clock = new VirtualClock();
+  await using app = testApp({ engine: fakeEngine([model]), maxBodyBytes: 10_000_000, clock });
+  const { body, headers } = requestOf(4 * 1024 * 1024);
+  const bytes = await body.bytes();
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull(controller) {
+      clock.advanceTo(clock.nowMicros() + PERIOD_MICROS / 4);
+      const end = Math.min(bytes.length, sent + 400_000);
+      if (end > sent) controller.enqueue(bytes.slice(sent, end));
+      else controller.close();
+      sent = end;
+    },
+  }, { highWaterMark: 0 });
+  const size = { "content-length": String(bytes.length) };
+  assert.equal((await ask(app, "POST", PATH, stream, { ...headers, ...size })).status, 200);
+  assert.ok(clock.nowMicros() > 2 * PERIOD_MICROS);
+});
+
+Deno.test("infer reads bodies so that they can be stopped once half of the room is taken", async () => {
+  const clock = new VirtualClock();
+  await using app = testApp({ engine: fakeEngine([model]), maxBodiesBytes: 1_000_000, clock });
+  const send = (body: ReadableStream, length: number) =>
+    ask(app, "POST", PATH, body, { "content-length": String(length) });
+  const bodies = [stalled(), stalled(), stalled()];
+  const slow = [];
+  for (const { stream, received } of bodies) {
+    slow.push(send(stream, 300_000));
+    await received;
+  }
+  clock.advanceTo(PERIOD_MICROS);
+  for (const answer of slow) assert.equal((await answer).status, 408);
+  // The first two are still held, for their clients have not left; the third is not.
+  const { body, headers } = requestOf(390_000);
+  const size = { "content-length": String(body.size) };
+  assert.equal((await ask(app, "POST", PATH, body, { ...headers, ...size })).status, 200);
+  for (const { fail } of bodies) fail(new TypeError("gone"));
+});

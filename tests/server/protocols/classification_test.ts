@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { TextFramer, unframeElements } from "../../../models/bytes_elements.ts";
 import type { Datatype } from "../../../models/tensor.ts";
 import {
   classificationOf,
   classify,
 } from "../../../server/protocols/open_inference/classification.ts";
-import {
-  TextFramer,
-  unframeElements,
-} from "../../../server/protocols/open_inference/bytes_elements.ts";
 import { largest } from "../../../server/protocols/open_inference/largest.ts";
 import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";

@@ -11,6 +11,8 @@ const model = fakeModel(
   [{ name: "y", datatype: "FP32", shape: [-1] }],
 );
 
+const KNOWN = { model: "m", names: ["x"] };
+
 Deno.test("infer gives the same answers and refusals when a Worker parses", async () => {
   const requests = [
     binaryBody({
@@ -57,7 +59,7 @@ Deno.test("CodecPool serves more jobs than it has Workers, each its own answer",
   const ids = Array.from({ length: 20 }, (_, i) => `${i}`);
   const answers = await Promise.all(ids.map((id) => {
     const body = new TextEncoder().encode(JSON.stringify({ id, inputs: [] }));
-    return pool.decode(body, body.byteLength);
+    return pool.decode(body, body.byteLength, KNOWN);
   }));
   assert.deepEqual(answers.map(({ id }) => id), ids);
 });
@@ -65,7 +67,7 @@ Deno.test("CodecPool serves more jobs than it has Workers, each its own answer",
 Deno.test("CodecPool fails what is waiting when it is disposed", async () => {
   const pool = new CodecPool(1);
   const body = () => new TextEncoder().encode('{"inputs":[]}');
-  const pending = [pool.decode(body(), 13), pool.decode(body(), 13)];
+  const pending = [pool.decode(body(), 13, KNOWN), pool.decode(body(), 13, KNOWN)];
   const outcomes = Promise.allSettled(pending);
   pool[Symbol.dispose]();
   for (const outcome of await outcomes) {
@@ -104,7 +106,7 @@ Deno.test("CodecPool parses what has been unfolded before it unfolds more", asyn
   await Promise.all([
     pool.decompress("gzip", gzip(), 1e6).then(note("first")),
     pool.decompress("gzip", gzip(), 1e6).then(note("second")),
-    pool.decode(new TextEncoder().encode('{"inputs":[]}'), 13).then(note("parsed")),
+    pool.decode(new TextEncoder().encode('{"inputs":[]}'), 13, KNOWN).then(note("parsed")),
   ]);
   assert.deepEqual(order, ["first", "parsed", "second"]);
 });

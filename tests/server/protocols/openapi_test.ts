@@ -4,10 +4,11 @@ import { BodyBudget } from "../../../server/protocols/body_budget.ts";
 import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
 import { openApiDocument } from "../../../server/protocols/openapi.ts";
 import { errorResponder } from "../../../server/protocols/status.ts";
+import { VERSION } from "../../../server/version.ts";
 import { ask, testApp } from "./exchange.ts";
 import { fakeEngine } from "./fake_engine.ts";
 
-const app = testApp({ engine: fakeEngine([]), version: "1.2.3" });
+const app = testApp({ engine: fakeEngine([]) });
 
 Deno.test("openApiDocument() describes every route and no other", () => {
   const routes = appRoutes({
@@ -19,14 +20,13 @@ Deno.test("openApiDocument() describes every route and no other", () => {
     codecs: new CodecPool(1),
     guard: () => {},
     strictReadiness: false,
-    version: "",
   });
   const served = routes.flatMap(({ methods, path }) =>
     methods.map((method) =>
       `${method} ${path.replace(/\{\[0-9\]\+\}/, "").replaceAll(/:(\w+)/g, "{$1}")}`
     )
   );
-  const { paths } = openApiDocument("") as { paths: Record<string, Record<string, unknown>> };
+  const { paths } = openApiDocument() as { paths: Record<string, Record<string, unknown>> };
   const described = Object.entries(paths).flatMap(([path, operations]) =>
     Object.keys(operations)
       .filter((key) => key !== "parameters")
@@ -36,7 +36,7 @@ Deno.test("openApiDocument() describes every route and no other", () => {
 });
 
 Deno.test("openApiDocument() refers only to what it holds", () => {
-  const document = openApiDocument("");
+  const document = openApiDocument();
   const { schemas } = document.components as { schemas: Record<string, unknown> };
   const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)];
   assert.ok(references.length > 0);
@@ -45,7 +45,7 @@ Deno.test("openApiDocument() refers only to what it holds", () => {
 
 Deno.test("GET /openapi.json and /docs need nothing from elsewhere", async () => {
   const { text } = await ask(app, "GET", "/openapi.json");
-  assert.equal(JSON.parse(text).info.version, "1.2.3");
+  assert.equal(JSON.parse(text).info.version, VERSION);
   const page = await ask(app, "GET", "/docs");
   assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");
   const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link);

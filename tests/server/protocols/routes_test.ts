@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { SluiceError } from "../../../models/errors.ts";
 import { EXTENSIONS } from "../../../server/protocols/open_inference/metadata.ts";
+import { VERSION } from "../../../server/version.ts";
 import { ask, errorOf, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
 
@@ -22,11 +23,11 @@ const engine = fakeEngine(models, {
     { name: "never", version: "", state: "" },
   ],
 });
-const app = testApp({ engine, version: "9.8.7" });
+const app = testApp({ engine });
 const json = async (path: string) => JSON.parse((await ask(app, "GET", path)).text);
 
 Deno.test("GET /v2 says who answers and what works", async () => {
-  assert.deepEqual(await json("/v2"), { name: "sluice", version: "9.8.7", extensions: EXTENSIONS });
+  assert.deepEqual(await json("/v2"), { name: "sluice", version: VERSION, extensions: EXTENSIONS });
 });
 
 Deno.test("GET of a model gives metadata in the protocol's order, all versions ascending", async () => {
@@ -162,12 +163,15 @@ const REFUSED = [
   ["POST", "/v2/repository/mine/models/m/unload", 501, "no names"],
 ] as const;
 
+const CODES = { 404: "not_found", 405: "method_not_allowed", 501: "unsupported", 503: "not_ready" };
+
 for (const [method, path, status, says] of REFUSED) {
   Deno.test(`${method} ${path} answers ${status}`, async () => {
     const answer = await ask(app, method, path);
     assert.equal(answer.status, status);
     if (method !== "HEAD") assert.ok(errorOf(answer).includes(says), answer.text);
-    if (status === 405) assert.ok(answer.headers.get("allow"));
+    assert.equal(answer.headers.get("sluice-error-code"), CODES[status]);
+    assert.equal(answer.headers.has("allow"), status === 405);
   });
 }
 

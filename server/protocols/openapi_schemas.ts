@@ -1,0 +1,137 @@
+/**
+ * The JSON schemas of the OpenAPI description, and the words they are written in.
+ *
+ * @module
+ */
+import { DATATYPE_BYTES } from "../../models/tensor.ts";
+
+/** JSON as a value. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A reference to one of the {@linkcode schemas}. */
+export const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+/** An object with these properties. */
+export const object = (properties: Json, required: readonly string[] = []): Json => ({
+  type: "object",
+  properties,
+  ...(required.length > 0 ? { required } : {}),
+});
+/** An array of equals. */
+const array = (items: Json): Json => ({ type: "array", items });
+/** A string. */
+export const text: Json = { type: "string" };
+/** A whole number, 0 or more. */
+export const integer: Json = { type: "integer", minimum: 0 };
+/** True or false. */
+export const flag: Json = { type: "boolean" };
+
+const parameterValue: Json = { type: ["string", "number", "boolean"] };
+const shape = array({ type: "integer" });
+const duration = object({ count: integer, ns: integer }, ["count", "ns"]);
+const durations = (...names: readonly string[]): Json =>
+  object(Object.fromEntries(names.map((name) => [name, duration])), names);
+
+/** All of them, by name. */
+export const schemas: Json = {
+  Error: object({ error: text }, ["error"]),
+  ServerMetadata: object({ name: text, version: text, extensions: array(text) }, [
+    "name",
+    "version",
+    "extensions",
+  ]),
+  Datatype: { enum: Object.keys(DATATYPE_BYTES) },
+  TensorMetadata: object({ name: text, datatype: ref("Datatype"), shape }, [
+    "name",
+    "datatype",
+    "shape",
+  ]),
+  ModelMetadata: object({
+    name: text,
+    versions: array(text),
+    platform: text,
+    inputs: array(ref("TensorMetadata")),
+    outputs: array(ref("TensorMetadata")),
+  }, ["name", "versions", "platform", "inputs", "outputs"]),
+  InferenceRequest: object({
+    id: text,
+    parameters: {
+      type: "object",
+      properties: {
+        priority: { ...integer, description: "1 is most urgent; 0 is none" },
+        timeout: { ...integer, description: "Microseconds; 0 is none" },
+        binary_data_output: { ...flag, description: "Outputs as binary, where none are named" },
+      },
+      additionalProperties: parameterValue,
+    },
+    inputs: array(object({
+      name: text,
+      shape,
+      datatype: ref("Datatype"),
+      parameters: object({ binary_data_size: integer }),
+      data: { type: "array", description: "Flat or nested, row-major" },
+    }, ["name", "shape", "datatype"])),
+    outputs: array(object({
+      name: text,
+      parameters: object({
+        binary_data: flag,
+        classification: { ...integer, description: "So many largest values, with their labels" },
+      }),
+    }, ["name"])),
+  }, ["inputs"]),
+  InferenceResponse: object({
+    id: text,
+    model_name: text,
+    model_version: text,
+    outputs: array(object({
+      name: text,
+      datatype: ref("Datatype"),
+      shape,
+      parameters: object({ binary_data_size: integer }),
+      data: { type: "array", description: "Flat, row-major" },
+    }, ["name", "datatype", "shape"])),
+  }, ["model_name", "model_version", "outputs"]),
+  Statistics: object({
+    model_stats: array(object({
+      name: text,
+      version: text,
+      last_inference: { ...integer, description: "Milliseconds since the epoch" },
+      inference_count: { ...integer, description: "Rows" },
+      execution_count: { ...integer, description: "Iterations" },
+      inference_stats: durations(
+        "success",
+        "fail",
+        "queue",
+        "compute_input",
+        "compute_infer",
+        "compute_output",
+        "cache_hit",
+        "cache_miss",
+      ),
+      response_stats: { type: "object" },
+      batch_stats: array(object({
+        batch_size: integer,
+        compute_input: duration,
+        compute_infer: duration,
+        compute_output: duration,
+      })),
+      memory_usage: array(object({ type: text, id: integer, byte_size: integer })),
+    })),
+  }, ["model_stats"]),
+  RepositoryIndex: array(object({
+    name: text,
+    version: text,
+    state: { enum: ["READY", "UNAVAILABLE", "LOADING", "UNLOADING"] },
+    reason: text,
+  }, ["name"])),
+  LoadRequest: object({
+    parameters: {
+      type: "object",
+      properties: { config: { ...text, description: "A model configuration as JSON text" } },
+      patternProperties: {
+        "^file:": { type: "string", contentEncoding: "base64" },
+      },
+      additionalProperties: false,
+    },
+  }),
+  Policy: object({ name: text, available: array(text), fault: text }, ["name", "available"]),
+};
