@@ -48,6 +48,8 @@ const PROMISES: Record<keyof PolicyPromises, boolean> = {
   workConserving: true,
   proportionalShare: false,
   strictPriority: false,
+  shortestFirst: false,
+  deadlineOrder: false,
 };
 
 /** What keeps `value` from being a {@linkcode PolicyDefinition}; undefined when nothing does. */

@@ -4,11 +4,15 @@
  *
  * @module
  */
+import { edf } from "./edf.ts";
 import { fair } from "./fair.ts";
 import { fifo } from "./fifo.ts";
+import { las2d } from "./las_2d.ts";
+import { lottery } from "./lottery.ts";
 import type { PolicyDefinition } from "./policy.ts";
 import { priority } from "./priority.ts";
 import { roundRobin } from "./round_robin.ts";
+import { srtf } from "./srtf.ts";
 
 /** Every built-in policy by its name. */
 export const POLICIES: ReadonlyMap<string, PolicyDefinition> = new Map([
@@ -16,6 +20,10 @@ export const POLICIES: ReadonlyMap<string, PolicyDefinition> = new Map([
   [roundRobin.name, roundRobin],
   [fair.name, fair],
   [priority.name, priority],
+  [srtf.name, srtf],
+  [edf.name, edf],
+  [las2d.name, las2d],
+  [lottery.name, lottery],
 ]);
 
 /** The policy of a gateway that is told none, and what takes over when another breaks. */

@@ -117,7 +117,10 @@ export type PolicyEvent =
 
 /** A scheduling policy. */
 export interface Policy {
-  /** Order inside a queue: smallest first, asked at arrival. Arrival order when absent. */
+  /**
+   * Order inside a queue: smallest first, asked at arrival, and again after an iteration that was
+   * not the request's last. Arrival order when absent.
+   */
   rank?(request: RequestView): number;
   /** Told of everything that happens to queues. Must not decide anything. */
   observe?(event: PolicyEvent): void;
@@ -135,6 +138,13 @@ export interface PolicyPromises {
   readonly proportionalShare?: boolean;
   /** The queue with the most urgent request runs next, unless another has waited for a second. */
   readonly strictPriority?: boolean;
+  /**
+   * The queue whose next iteration is expected to be shortest runs next, unless another has waited
+   * for a second; inside a queue, the request with the fewest iterations to go.
+   */
+  readonly shortestFirst?: boolean;
+  /** The queue with the earliest deadline runs next, and inside it the request that has it. */
+  readonly deadlineOrder?: boolean;
 }
 
 /** A policy by name: the default export of a policy file. */

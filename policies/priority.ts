@@ -11,21 +11,17 @@
  *
  * ## What it costs
  * Under overload the urgent take nearly all. So that the rest does not starve, a queue that has
- * waited longer than {@linkcode PATIENCE_MICROS} without an iteration gets one out of turn, and then
- * waits again; at most every second iteration goes that way, however many have waited so long. So a
- * queue with work waits for its next iteration at most a second, two iterations for each queue that
- * ran out of patience before it, and what was running then.
+ * waited for a second without an iteration gets one out of turn, and then waits again; at most every
+ * second iteration goes that way (`patience.ts`).
  *
  * Inside a queue a level of priority is worth {@linkcode LEVEL_MICROS} of waiting: a request is
  * overtaken only by more urgent ones that arrive within that time per level of difference.
  *
  * @module
  */
+import { Patience } from "./patience.ts";
 import type { PolicyDefinition, QueueView } from "./policy.ts";
 import { RunDecision } from "./run_decision.ts";
-
-/** How long a queue with work may go without an iteration before it gets one out of turn. */
-export const PATIENCE_MICROS = 1_000_000;
 
 /** What one level of priority is worth inside a queue. */
 export const LEVEL_MICROS = 100_000;
@@ -36,27 +32,18 @@ export const priority: PolicyDefinition = {
   promises: { noStarvation: true, workConserving: true, strictPriority: true },
   create() {
     const decision = new RunDecision();
-    let lastWasOutOfTurn = false;
+    const patience = new Patience();
     return {
       rank(request) {
         return request.arrivedMicros + request.priority * LEVEL_MICROS;
       },
-      next({ ready, nowMicros }) {
+      next(snapshot) {
+        const overdue = patience.overdue(snapshot);
+        if (overdue !== undefined) return decision.of(overdue, "waited too long");
+        const { ready } = snapshot;
         let urgent = ready[0];
-        let impatient: QueueView | undefined;
-        let waitingSince = nowMicros - PATIENCE_MICROS;
-        for (const queue of ready) {
-          if (precedes(queue, urgent)) urgent = queue;
-          const since = Math.max(queue.oldestArrivalMicros, queue.lastServedMicros);
-          if (since < waitingSince) {
-            impatient = queue;
-            waitingSince = since;
-          }
-        }
-        lastWasOutOfTurn = impatient !== undefined && !lastWasOutOfTurn;
-        return lastWasOutOfTurn && impatient !== undefined
-          ? decision.of(impatient, "waited too long")
-          : decision.of(urgent, "most urgent");
+        for (const queue of ready) if (precedes(queue, urgent)) urgent = queue;
+        return decision.of(urgent, "most urgent");
       },
     };
   },

@@ -1,6 +1,7 @@
 /** A policy of the user's own, in a file outside the project, given by flag and switched under load. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { POLICIES } from "../../policies/mod.ts";
 import { repositoryWith } from "../fixtures/repository.ts";
 import { GatewayProcess } from "../server/commands/gateway_process.ts";
 import { BUSY_MODELS, KnownRequests, ONE_AT_A_TIME } from "./busy_gateway.ts";
@@ -25,7 +26,7 @@ Deno.test("a user's policy is left and come back to with 200 requests in flight"
   const { answered } = await requests.pile(REQUESTS);
   assert.deepEqual(await policyOf(url), {
     name: "fullest_first",
-    available: ["fifo", "round_robin", "fair", "priority", "fullest_first"],
+    available: [...POLICIES.keys(), "fullest_first"],
   });
   await switchTo(url, "fair");
   await requests.waiting((waiting) => waiting <= REQUESTS - 50);

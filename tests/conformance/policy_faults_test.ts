@@ -15,6 +15,8 @@ const ALL: PolicyPromises = {
   workConserving: true,
   proportionalShare: true,
   strictPriority: true,
+  shortestFirst: true,
+  deadlineOrder: true,
 };
 
 function policy(create: PolicyDefinition["create"]): PolicyDefinition {
@@ -155,6 +157,34 @@ const FAULTS: readonly [what: string, definition: PolicyDefinition, fails: strin
     "priorities ignored",
     policy(() => runs((ready) => smallest((queue) => queue.oldestArrivalMicros, ready))),
     "runs the most urgent first until another has waited for a second",
+  ],
+  [
+    "the work of a whole queue taken for that of its next iteration",
+    policy(() => runs((ready) => smallest((queue) => queue.remainingMicros, ready))),
+    "runs the shortest first until another has waited for a second",
+  ],
+  [
+    "short requests behind a long one that came before",
+    policy(() => runs((ready) => ready[0])),
+    "lets no short request wait behind a long one of its own model",
+  ],
+  [
+    "the most served first inside a queue",
+    policy(() => ({
+      ...runs((ready) => ready[0]),
+      rank: ({ iterationsDone }) => -iterationsDone,
+    })),
+    "lets no short request wait behind a long one of its own model",
+  ],
+  [
+    "deadlines ignored",
+    policy(() => runs((ready) => smallest((queue) => queue.oldestArrivalMicros, ready))),
+    "runs the earliest deadline first",
+  ],
+  [
+    "deadlines of queues that run their first come first",
+    policy(() => runs((ready) => smallest((queue) => queue.earliestDeadlineMicros, ready))),
+    "runs the earliest deadline first",
   ],
   [
     "a policy that cannot do without having seen every queue come",

@@ -42,6 +42,8 @@ export const anyLoad: fc.Arbitrary<Load> = fc.record({
       priority: priorityLevel,
       deadlineMicros: fc.option(fc.nat({ max: 200_000 }), { nil: undefined }),
       leavesMicros: fc.option(fc.nat({ max: 120_000 }), { nil: undefined }),
+      iterations: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 5 })),
+      declared: fc.boolean(),
     }),
     { minLength: 1, maxLength: 60, size: "max" },
   ),
@@ -101,8 +103,8 @@ export const backloggedLoad: fc.Arbitrary<Load> = fc.record({
   untilMicros: fc.constant(SECOND),
 });
 
-/** Short loads of requests of every urgency. */
-export const prioritisedLoad: fc.Arbitrary<Load> = fc.record({
+/** Short loads of requests of every length and urgency. */
+export const urgentLoad: fc.Arbitrary<Load> = fc.record({
   queues: fc.array(fc.record({ micros: fc.integer({ min: 50, max: LONGEST }) }), {
     minLength: 2,
     maxLength: 6,
@@ -113,6 +115,7 @@ export const prioritisedLoad: fc.Arbitrary<Load> = fc.record({
       atMicros: fc.nat({ max: SECOND / 4 }),
       queue: fc.nat({ max: 5 }),
       priority: priorityLevel,
+      deadlineMicros: fc.option(fc.nat({ max: 2 * SECOND }), { nil: undefined }),
     }),
     { minLength: 2, maxLength: 80, size: "max" },
   ),

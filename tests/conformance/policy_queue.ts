@@ -21,6 +21,8 @@ export interface QueueLoad {
 
 /** A request that waits, with its place. */
 export interface Waiting extends RequestView {
+  /** How many it takes in fact, whatever the policy is told. */
+  readonly iterations: number;
   readonly rank: number;
   readonly order: number;
   readonly leavesMicros: number;

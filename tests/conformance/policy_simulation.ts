@@ -12,6 +12,7 @@ import {
   type Policy,
   type PolicyDefinition,
   type PolicyEvent,
+  type QueueView,
   type RequestView,
 } from "../../policies/policy.ts";
 import { Queue, type QueueLoad, type Waiting } from "./policy_queue.ts";
@@ -25,6 +26,10 @@ export interface Arrival {
   readonly deadlineMicros?: number;
   /** When its client leaves; it is dropped when a batch is formed after that. */
   readonly leavesMicros?: number;
+  /** How many iterations it takes; 1 when absent. */
+  readonly iterations?: number;
+  /** Whether the policy is told how many; yes when absent. */
+  readonly declared?: boolean;
 }
 
 /** All that happens, whatever the policy does. */
@@ -43,11 +48,20 @@ export interface Load {
 export interface Served {
   readonly model: string;
   readonly startMicros: number;
+  readonly endMicros: number;
   readonly micros: number;
-  /** Arrival of each of its requests. */
-  readonly arrivals: readonly number[];
-  /** Queues that had work when it was chosen, by name, with their most urgent priority. */
-  readonly ready: ReadonlyMap<string, number>;
+  /** Its requests, as they were when it was chosen. */
+  readonly requests: readonly Waiting[];
+  /** Queues that had work when it was chosen, by name, as they were then. */
+  readonly ready: ReadonlyMap<string, ReadyQueue>;
+}
+
+/** What a queue showed of itself when another, or it, was chosen. */
+export interface ReadyQueue {
+  readonly topPriority: number;
+  readonly earliestDeadlineMicros: number;
+  /** What the iteration it would have run was expected to cost. */
+  readonly expectedMicros: number;
 }
 
 /** What became of a load. */
@@ -168,20 +182,39 @@ class Simulation {
 
   #push(queue: Queue, arrival: Arrival): void {
     const nowMicros = this.#clock.nowMicros();
-    const request: RequestView = {
+    const iterations = arrival.iterations ?? 1;
+    this.#wait(queue, {
       arrivedMicros: nowMicros,
       deadlineMicros: arrival.deadlineMicros ?? Infinity,
       priority: arrival.priority ?? DEFAULT_PRIORITY,
       iterationsDone: 0,
-      iterationsTotal: 1,
+      iterationsTotal: arrival.declared ?? true ? iterations : Infinity,
       attainedMicros: 0,
-    };
-    const rank = this.#policy.rank?.(request) ?? nowMicros;
-    const leavesMicros = arrival.leavesMicros ?? Infinity;
-    if (queue.rows === 0) queue.waitsSince = nowMicros;
-    queue.waiting.push({ ...request, rank, order: this.#order++, leavesMicros });
-    queue.waiting.sort((one, other) => one.rank - other.rank || one.order - other.order);
+      iterations,
+      order: this.#order++,
+      leavesMicros: arrival.leavesMicros ?? Infinity,
+    });
     this.#tell({ kind: "arrival", queue, nowMicros });
+  }
+
+  /** Takes a request into its place, a new one or one that has iterations to go. */
+  #wait(queue: Queue, request: RequestView & Omit<Waiting, "rank">): void {
+    if (queue.rows === 0) queue.waitsSince = this.#clock.nowMicros();
+    const rank = this.#policy.rank?.(request) ?? request.arrivedMicros;
+    queue.waiting.push({ ...request, rank });
+    queue.waiting.sort((one, other) =>
+      one.rank === other.rank ? one.order - other.order : one.rank < other.rank ? -1 : 1
+    );
+  }
+
+  /** Puts back what has iterations to go. */
+  #goOn(queue: Queue, batch: readonly Waiting[], micros: number): void {
+    for (const request of batch) {
+      const iterationsDone = request.iterationsDone + 1;
+      if (iterationsDone === request.iterations) continue;
+      const attainedMicros = request.attainedMicros + micros;
+      this.#wait(queue, { ...request, iterationsDone, attainedMicros });
+    }
   }
 
   #turn(): void {
@@ -215,11 +248,11 @@ class Simulation {
     const { run, rows, because } = decision;
     this.#decisions.push(`${nowMicros} lane ${lane.id} ${run.model} ${rows}: ${because}`);
     const queue = ready.find((queue) => queue === run)!;
-    this.#start(lane, queue, rows, new Map(ready.map((queue) => [queue.model, queue.topPriority])));
+    this.#start(lane, queue, rows, new Map(ready.map((queue) => [queue.model, shown(queue)])));
     return true;
   }
 
-  #start(lane: Lane, queue: Queue, rows: number, ready: ReadonlyMap<string, number>): void {
+  #start(lane: Lane, queue: Queue, rows: number, ready: Served["ready"]): void {
     const nowMicros = this.#clock.nowMicros();
     const batch: Waiting[] = [];
     while (batch.length < rows && queue.rows > 0) {
@@ -238,18 +271,30 @@ class Simulation {
     lane.freeMicros = Math.max(nowMicros, lane.freeMicros) + micros;
     const entry = { model: queue.model, untilMicros: lane.freeMicros };
     lane.running.push(entry);
-    const arrivals = batch.map(({ arrivedMicros }) => arrivedMicros);
-    this.#served.push({ model: queue.model, startMicros: nowMicros, micros, arrivals, ready });
+    this.#served.push({
+      model: queue.model,
+      startMicros: nowMicros,
+      endMicros: lane.freeMicros,
+      micros,
+      requests: batch,
+      ready,
+    });
     this.#clock.at(lane.freeMicros, () => {
       lane.running.splice(lane.running.indexOf(entry), 1);
       queue.servedMicros += micros;
       if (this.#queues.includes(queue)) {
         const now = this.#clock.nowMicros();
         this.#tell({ kind: "charge", queue, nowMicros: now, rows: batch.length, micros });
+        this.#goOn(queue, batch, micros);
       }
       this.#turn();
     });
   }
+}
+
+function shown(queue: QueueView): ReadyQueue {
+  const { topPriority, earliestDeadlineMicros, bestRows } = queue;
+  return { topPriority, earliestDeadlineMicros, expectedMicros: queue.iterationMicros(bestRows) };
 }
 
 /** What runs before a switch: whatever was created first. */

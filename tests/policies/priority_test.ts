@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { DEFAULT_PRIORITY, type Policy, type QueueView } from "../../policies/policy.ts";
-import { LEVEL_MICROS, PATIENCE_MICROS, priority } from "../../policies/priority.ts";
+import { PATIENCE_MICROS } from "../../policies/patience.ts";
+import { LEVEL_MICROS, priority } from "../../policies/priority.ts";
 import { simulate } from "../conformance/policy_simulation.ts";
 import { queueView, snapshotOf } from "./views.ts";
 

@@ -45,7 +45,7 @@ Deno.test("start refuses flags that cannot be meant, before anything is opened",
   ]);
   assert.deepEqual(await failedStart(["--policy", "fifoo"]), [
     EXIT.usage,
-    'Error: --policy is "fifoo"; expected fifo, round_robin, fair, priority or the path of a file\n',
+    'Error: --policy is "fifoo"; expected fifo, round_robin, fair, priority, srtf, edf, las_2d, lottery or the path of a file\n',
   ]);
   assert.deepEqual(await failedStart([], { SLUICE_ADMIN_KEY: "two words" }), [
     EXIT.usage,
