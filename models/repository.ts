@@ -8,20 +8,21 @@ import { join } from "node:path";
 import { SluiceError } from "./errors.ts";
 import type { Model, ModelOverride, Repository } from "./model.ts";
 import { takeLock } from "./repository/lock.ts";
+import { changedManifest, MANIFEST } from "./repository/manifest_file.ts";
 import { FilesInMemory, FilesOnDisk, versionsIn } from "./repository/model_files.ts";
 import { checkModelName, containedPath, isModelName, NAME_RULE } from "./repository/names.ts";
 import { type ReadingEnvironment, readModel } from "./repository/read_model.ts";
 import {
-  type NewVersion,
-  type StagedVersion,
-  stageVersion,
+  type Addition,
+  type StagedVersions,
+  stageVersions,
   type StagingOptions,
 } from "./repository/staging.ts";
-import { asWriter, finishCommits, takeAway } from "./repository/store.ts";
+import { asWriter, finishCommits, replaceFile, takeAway } from "./repository/store.ts";
 
 export type { BatchingProbe, Manifest, VersionRecord } from "./manifest.ts";
 export type { Content, WriteChunk } from "./repository/disk.ts";
-export type { NewVersion, StagedVersion, StagingOptions } from "./repository/staging.ts";
+export type { Addition, NewVersion, StagedVersions, StagingOptions } from "./repository/staging.ts";
 
 /** Settings of a repository. */
 export interface FileRepositoryOptions {
@@ -81,45 +82,51 @@ export class FileRepository implements Repository {
   }
 
   /**
-   * Writes and checks a new version that nobody sees before it is committed: time to try it out.
+   * Writes and checks new versions that nobody sees before they are committed: time to try them out.
    *
-   * @throws {SluiceError} `invalid_argument`, `conflict` when the version exists, `too_large` when
-   * the disk is full. Nothing is left behind.
+   * @throws {SluiceError} `invalid_argument`, `conflict` when a version exists, `too_large` when the
+   * disk is full. Nothing is left behind.
    */
-  async stage(added: NewVersion, options?: StagingOptions): Promise<StagedVersion> {
+  async stage(added: Addition, options?: StagingOptions): Promise<StagedVersions> {
     const environment = { known: new Map(), warn: this.#warn };
-    return await stageVersion(await this.#root(), added, environment, options);
+    return await stageVersions(await this.#root(), added, environment, options);
   }
 
   /**
-   * Adds a version as it is: {@linkcode stage} and commit at once.
+   * Adds versions as they are: {@linkcode stage} and commit at once.
    *
-   * @returns The version's number.
+   * @returns Their numbers.
    */
-  async install(added: NewVersion, options?: StagingOptions): Promise<number> {
+  async install(added: Addition, options?: StagingOptions): Promise<number[]> {
     await using staged = await this.stage(added, options);
     await staged.commit();
-    return staged.model.version;
+    return staged.models.map(({ version }) => version);
   }
 
   /**
-   * Takes a version away, or the whole model when none is given or it is the last one.
+   * Takes a version away with its record in the manifest, or the whole model when none is given or
+   * it is the last one.
    *
-   * @throws {SluiceError} `not_found`.
+   * @throws {SluiceError} `not_found`, or `invalid_argument` when the manifest cannot be read.
    */
   async remove(name: string, version?: number): Promise<void> {
     const root = await this.#root();
     await asWriter(root, async () => {
       const folder = await this.#modelFolder(root, name);
       if (version === undefined) return await takeAway(root, folder);
-      const { versions } = await versionsIn(new FilesOnDisk(root, name));
+      const files = new FilesOnDisk(root, name);
+      const { versions } = await versionsIn(files);
       if (!versions.includes(version)) {
         throw new SluiceError(
           "not_found",
           `Model "${name}" has no version ${version}; it has ${versions.join(", ") || "none"}`,
         );
       }
-      await takeAway(root, versions.length === 1 ? folder : join(folder, String(version)));
+      if (versions.length === 1) return await takeAway(root, folder);
+      const kept = versions.filter((other) => other !== version);
+      const manifest = await files.entry(MANIFEST) && await changedManifest(files, { kept });
+      await takeAway(root, join(folder, String(version)));
+      if (manifest !== undefined) await replaceFile(root, join(folder, MANIFEST), manifest);
     });
   }
 

@@ -35,20 +35,19 @@ export interface ReadingEnvironment extends SettingsOptions {
 /**
  * Reads all versions of a model that its version policy names, ascending.
  *
- * @param only A version to read alone, whatever the policy says.
+ * @param only Versions to read alone, whatever the policy says.
  * @throws {SluiceError} `invalid_argument` with the file and the fault in it.
  */
 export async function readModel(
   name: string,
   files: ModelFiles,
   environment: ReadingEnvironment,
-  only?: number,
+  only?: readonly number[],
 ): Promise<Model[]> {
   const settings = await readSettings(name, files, environment);
   const { config, where, fileName } = settings;
-  const versions = only === undefined
-    ? chooseVersions(config, await presentVersions(files, environment), where)
-    : [only];
+  const versions = only ??
+    chooseVersions(config, await presentVersions(files, environment), where);
   if (versions.length === 0) {
     throw new SluiceError(
       "invalid_argument",

@@ -1,18 +1,12 @@
 /**
- * A new version of a model on its way into a repository: its files are written and checked, and it
- * can be tried out, before anybody else sees it.
+ * New versions of a model on their way into a repository: their files are written and checked, and
+ * they can be tried out, before anybody else sees them.
  *
  * @module
  */
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import {
-  type BatchingProbe,
-  formatManifest,
-  type Manifest,
-  parseManifest,
-  type VersionRecord,
-} from "../manifest.ts";
+import type { BatchingProbe, VersionRecord } from "../manifest.ts";
 import type { Model } from "../model.ts";
 import {
   type Content,
@@ -21,23 +15,30 @@ import {
   type WriteChunk,
   writeDurably,
 } from "./disk.ts";
+import { changedManifest, MANIFEST, type Settings } from "./manifest_file.ts";
 import { FilesOnDisk, FilesOverlaid, type ModelFiles, versionsIn } from "./model_files.ts";
 import { checkModelName, checkVersion, containedPath } from "./names.ts";
 import { type ReadingEnvironment, readModel } from "./read_model.ts";
 import { asWriter, commit, type Preparation, prepare } from "./store.ts";
 
-/** What is to be added to a repository. */
+/** A version that is to be added. */
 export interface NewVersion {
-  /** The model's name; the model may exist already, with other versions. */
-  readonly name: string;
   /** The next after the highest when absent. */
   readonly version?: number;
-  /** Files of the version by their path in its folder: `model.onnx` and its external data. */
+  /** Its files by their path in its folder: `model.onnx` and its external data. */
   readonly files: ReadonlyMap<string, Content>;
+}
+
+/** What is to be added to a repository. */
+export interface Addition {
+  /** The model's name; the model may exist already, with other versions. */
+  readonly name: string;
+  /** All of them come, or none does. */
+  readonly versions: readonly NewVersion[];
   /** Files that all versions share, by their path in the model's folder: `config.pbtxt`, labels. */
   readonly shared?: ReadonlyMap<string, Content>;
-  /** Settings of the model. What is absent stays as it is. */
-  readonly settings?: Omit<Manifest, "versions">;
+  /** Settings of the model, for all its versions. What is absent stays as it is. */
+  readonly settings?: Settings;
   /** Where it was fetched from; it is kept as it is, so it must hold no secret. */
   readonly source?: string;
 }
@@ -50,56 +51,62 @@ export interface StagingOptions {
   readonly write?: WriteChunk;
 }
 
-/** A version that is complete and checked, and seen by nobody yet. Disposing of it drops it. */
-export interface StagedVersion extends AsyncDisposable {
-  /** The model as it will be, with its files where they are now. */
-  readonly model: Model;
+/** What is complete and checked, and seen by nobody yet. Disposing of it drops it. */
+export interface StagedVersions extends AsyncDisposable {
+  /** The versions in the order they were given, as they will be, with their files where they are now. */
+  readonly models: readonly Model[];
   /**
-   * Puts it into the repository, all or nothing.
+   * Puts them into the repository, all or nothing.
    *
-   * @param probe Whether requests may be joined, when that has been found out.
-   * @throws {SluiceError} `conflict` when somebody else has taken the version meanwhile.
+   * @param probes By version: whether requests may be joined, where that has been found out.
+   * @throws {SluiceError} `conflict` when somebody else has taken a version meanwhile.
    */
-  commit(probe?: BatchingProbe): Promise<void>;
+  commit(probes?: ReadonlyMap<number, BatchingProbe>): Promise<void>;
 }
 
 /**
- * Writes and checks a new version.
+ * Writes and checks new versions.
  *
  * @param root The repository's folder, its real path.
- * @throws {SluiceError} `invalid_argument`, `conflict` when the version exists, `too_large` when
- * the disk is full. Nothing is left behind.
+ * @throws {SluiceError} `invalid_argument`, `conflict` when a version exists, `too_large` when the
+ * disk is full. Nothing is left behind.
  */
-export async function stageVersion(
+export async function stageVersions(
   root: string,
-  added: NewVersion,
+  added: Addition,
   environment: ReadingEnvironment,
   options: StagingOptions = {},
-): Promise<StagedVersion> {
+): Promise<StagedVersions> {
   return await sayingFullDisk(root, () => stage(root, added, environment, options));
 }
 
 async function stage(
   root: string,
-  added: NewVersion,
+  added: Addition,
   environment: ReadingEnvironment,
   options: StagingOptions,
-): Promise<StagedVersion> {
-  checkModelName(added.name);
-  const existing = new FilesOnDisk(root, added.name);
-  const version = await freeVersion(existing, added);
+): Promise<StagedVersions> {
+  const { name, settings } = added;
+  checkModelName(name);
+  const existing = new FilesOnDisk(root, name);
+  const numbers = await freeVersions(existing, added);
   const preparation = await prepare(root);
   try {
-    const folder = join(preparation.folder, added.name);
-    const record = await writeFiles(folder, version, added, options);
-    await writeManifest(folder, existing, added.settings, version, record, options);
-    const staged = new FilesOnDisk(preparation.folder, added.name);
-    const files = new FilesOverlaid(staged, existing);
-    const [model] = await readModel(added.name, files, environment, version);
-    return stagedVersion(root, preparation, model, async (probe) => {
-      await freeVersion(existing, { ...added, version });
-      const complete = probe === undefined ? record : { ...record, batching: probe };
-      await writeManifest(folder, existing, added.settings, version, complete, options);
+    const folder = join(preparation.folder, name);
+    const writeManifest = async (records: ReadonlyMap<number, VersionRecord>) => {
+      const kept = (await versionsIn(existing)).versions;
+      const content = await changedManifest(existing, { kept, added: records, settings });
+      const path = join(folder, MANIFEST);
+      await removeIfThere(path);
+      await writeDurably(path, content, options.write, options.signal);
+    };
+    const records = await writeFiles(folder, numbers, added, options);
+    await writeManifest(records);
+    const files = new FilesOverlaid(new FilesOnDisk(preparation.folder, name), existing);
+    const models = await readModel(name, files, environment, numbers);
+    return stagedVersions(root, preparation, models, async (probes) => {
+      await freeVersions(existing, { name, versions: models });
+      await writeManifest(withProbes(records, probes));
     });
   } catch (error) {
     await preparation[Symbol.asyncDispose]();
@@ -107,17 +114,17 @@ async function stage(
   }
 }
 
-function stagedVersion(
+function stagedVersions(
   root: string,
   preparation: Preparation,
-  model: Model,
-  complete: (probe?: BatchingProbe) => Promise<void>,
-): StagedVersion {
+  models: readonly Model[],
+  complete: (probes: ReadonlyMap<number, BatchingProbe>) => Promise<void>,
+): StagedVersions {
   return {
-    model,
-    async commit(probe) {
+    models,
+    async commit(probes = new Map()) {
       const change = async () => {
-        await complete(probe);
+        await complete(probes);
         await commit(root, preparation);
       };
       await sayingFullDisk(root, () => asWriter(root, change));
@@ -126,67 +133,61 @@ function stagedVersion(
   };
 }
 
-/** The version to add: the one asked for when it is free, else the next. */
-async function freeVersion(
+/** The versions to add: those asked for when they are free, else the next. */
+async function freeVersions(
   existing: ModelFiles,
-  { name, version }: Pick<NewVersion, "name" | "version">,
-): Promise<number> {
-  const { versions } = await versionsIn(existing);
-  const next = (versions[versions.length - 1] ?? 0) + 1;
-  if (version === undefined) return next;
-  checkVersion(version);
-  if (!versions.includes(version)) return version;
-  throw new SluiceError(
-    "conflict",
-    `Model "${name}" has a version ${version} already. Give another one (the next is ${next}), ` +
-      "or unregister that one first",
-  );
+  { name, versions }: { readonly name: string; readonly versions: readonly { version?: number }[] },
+): Promise<number[]> {
+  const taken = new Set((await versionsIn(existing)).versions);
+  return versions.map(({ version }) => {
+    const next = Math.max(0, ...taken) + 1;
+    const number = version ?? next;
+    checkVersion(number);
+    if (taken.has(number)) {
+      throw new SluiceError(
+        "conflict",
+        `Model "${name}" has a version ${number} already. Give another one (the next is ${next}), ` +
+          "or unregister that one first",
+      );
+    }
+    taken.add(number);
+    return number;
+  });
 }
 
 async function writeFiles(
   folder: string,
-  version: number,
-  { files, shared, source }: NewVersion,
+  numbers: readonly number[],
+  { versions, shared, source }: Addition,
   { write, signal }: StagingOptions,
-): Promise<VersionRecord> {
+): Promise<Map<number, VersionRecord>> {
   for (const [path, content] of shared ?? []) {
     const contained = containedPath(path, "A file beside the versions");
     await writeDurably(join(folder, contained), content, write, signal);
   }
-  let bytes = 0, sha256: string | undefined;
-  for (const [path, content] of files) {
-    const contained = containedPath(path, "A file of the version");
-    const target = join(folder, String(version), contained);
-    const written = await writeDurably(target, content, write, signal);
-    bytes += written.bytes;
-    if (contained.endsWith(".onnx")) sha256 ??= written.sha256;
+  const records = new Map<number, VersionRecord>();
+  for (const [index, { files }] of versions.entries()) {
+    let bytes = 0, sha256: string | undefined;
+    for (const [path, content] of files) {
+      const contained = containedPath(path, "A file of the version");
+      const target = join(folder, String(numbers[index]), contained);
+      const written = await writeDurably(target, content, write, signal);
+      bytes += written.bytes;
+      if (contained.endsWith(".onnx")) sha256 ??= written.sha256;
+    }
+    records.set(numbers[index], { bytes, ...(sha256 && { sha256 }), ...(source && { source }) });
   }
-  return { bytes, ...(sha256 && { sha256 }), ...(source && { source }) };
+  return records;
 }
 
-async function writeManifest(
-  folder: string,
-  existing: ModelFiles,
-  settings: NewVersion["settings"],
-  version: number,
-  record: VersionRecord,
-  { write, signal }: StagingOptions,
-): Promise<void> {
-  const before = await readManifest(existing);
-  const versions: Record<string, VersionRecord> = { [version]: record };
-  for (const present of (await versionsIn(existing)).versions) {
-    const kept = before.versions?.[present];
-    if (kept !== undefined) versions[present] = kept;
-  }
-  const text = formatManifest({ ...before, ...settings, versions });
-  const path = join(folder, "manifest.json");
-  await removeIfThere(path);
-  await writeDurably(path, new TextEncoder().encode(text), write, signal);
-}
-
-async function readManifest(files: ModelFiles): Promise<Manifest> {
-  const entry = await files.entry("manifest.json");
-  if (entry === undefined) return {};
-  const text = new TextDecoder().decode(await files.read(entry));
-  return parseManifest(text, files.describe("manifest.json"));
+function withProbes(
+  records: ReadonlyMap<number, VersionRecord>,
+  probes: ReadonlyMap<number, BatchingProbe>,
+): Map<number, VersionRecord> {
+  return new Map(
+    Array.from(records, ([version, record]) => {
+      const batching = probes.get(version);
+      return [version, batching === undefined ? record : { ...record, batching }];
+    }),
+  );
 }

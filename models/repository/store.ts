@@ -8,9 +8,9 @@
  *
  * @module
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import { removeIfThere, syncFolder, syncFolders } from "./disk.ts";
+import { removeIfThere, syncFolder, syncFolders, writeDurably } from "./disk.ts";
 import { takeLock, tryTakeLock } from "./lock.ts";
 import { versionOf } from "./names.ts";
 
@@ -73,6 +73,18 @@ export async function takeAway(root: string, path: string): Promise<void> {
   await Deno.rename(path, removed);
   await syncFolder(root);
   await removeIfThere(removed);
+}
+
+/** Puts a file into the place of another in one step. Only inside {@linkcode asWriter}. */
+export async function replaceFile(
+  root: string,
+  path: string,
+  content: Uint8Array<ArrayBuffer>,
+): Promise<void> {
+  const fresh = join(root, REMOVED + crypto.randomUUID()); // what is left of it is cleaned up
+  await writeDurably(fresh, content);
+  await Deno.rename(fresh, path);
+  await syncFolder(dirname(path));
 }
 
 /**

@@ -3,17 +3,25 @@
  *
  * @module
  */
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import { type Manifest, parseManifest } from "../manifest.ts";
 import { decodeOnnxFile } from "../onnx/decode.ts";
 import { containedPath, versionOf } from "../repository/names.ts";
 import { type ModelConfig, parseConfigText } from "../triton_config/model_config.ts";
 
-/** A model's files where they lie now, ready to go into a repository. */
-export interface CollectedFiles {
+/** A version's files where they lie now. */
+export interface CollectedVersion {
+  /** Its number; absent where nobody has given it one. */
+  readonly version?: number;
   /** By path in the version's folder. */
   readonly files: ReadonlyMap<string, string>;
+}
+
+/** A model's files where they lie now, ready to go into a repository. */
+export interface CollectedFiles {
+  /** Ascending; one at least. */
+  readonly versions: readonly CollectedVersion[];
   /** By path in the model's folder. */
   readonly shared: ReadonlyMap<string, string>;
   /** Settings that a manifest beside them has. */
@@ -24,35 +32,50 @@ export interface CollectedFiles {
  * Collects a model: an ONNX file with its external data, a folder that has one, or a model's folder
  * of a repository, with versions.
  *
- * @param version Of a folder with versions; the highest when not given.
+ * @param version Of a folder with versions the one to take, alone; what has none gets it.
  * @throws {SluiceError} `not_found`, or `invalid_argument` when it is no model.
  */
 export async function collectFiles(path: string, version?: number): Promise<CollectedFiles> {
   const info = await stat(path);
   if (info === undefined) throw new SluiceError("not_found", `${path} is missing`);
   if (!info.isDirectory) {
-    if (version !== undefined) throw noVersions(path);
-    return { files: await modelFiles(path, "model.onnx"), shared: new Map(), settings: {} };
+    const files = await modelFiles(path, "model.onnx");
+    return { versions: [{ version, files }], shared: new Map(), settings: {} };
   }
   const config = await readConfig(path);
   const fileName = config.default_model_filename || "model.onnx";
   const names = (await Array.fromAsync(Deno.readDir(path))).map((entry) => entry.name);
-  const versions = names.map(versionOf).filter((found) => found !== undefined);
+  const present = names.map(versionOf).filter((found) => found !== undefined);
   const rest = {
     shared: sharedFiles(path, names, config),
     settings: await readSettings(path, names),
   };
-  if (versions.length === 0) {
-    if (version !== undefined) throw noVersions(path);
+  if (present.length === 0) {
     const model = join(path, onlyModel(path, names, fileName));
-    return { files: await modelFiles(model, fileName), ...rest };
+    return { versions: [{ version, files: await modelFiles(model, fileName) }], ...rest };
   }
-  const chosen = version ?? Math.max(...versions);
-  const model = join(path, String(chosen), containedPath(fileName, "default_model_filename"));
-  if (!versions.includes(chosen) || await stat(model) === undefined) {
-    throw new SluiceError("not_found", `${model} is missing`);
+  const contained = containedPath(fileName, "default_model_filename");
+  const versions: CollectedVersion[] = [];
+  for (const chosen of chosenVersions(path, present, version)) {
+    const model = join(path, String(chosen), contained);
+    versions.push({ version: chosen, files: await modelFiles(model, fileName) });
   }
-  return { files: await modelFiles(model, fileName), ...rest };
+  return { versions, ...rest };
+}
+
+function chosenVersions(
+  folder: string,
+  present: readonly number[],
+  wanted: number | undefined,
+): readonly number[] {
+  const ascending = present.toSorted((a, b) => a - b);
+  if (wanted === undefined) return ascending;
+  if (present.includes(wanted)) return [wanted];
+  throw new SluiceError(
+    "not_found",
+    `${folder} has no version ${wanted}; it has ${ascending.join(", ")}. To give one of them ` +
+      `another number, name its folder: ${join(folder, String(ascending[0]))}`,
+  );
 }
 
 /** The model under its name in the repository, and its external data. */
@@ -132,8 +155,4 @@ async function checkIsFile(path: string): Promise<void> {
   const info = await stat(path);
   if (info === undefined) throw new SluiceError("not_found", `${path} is missing`);
   if (!info.isFile) throw new SluiceError("invalid_argument", `${path} is no file`);
-}
-
-function noVersions(path: string): SluiceError {
-  return new SluiceError("invalid_argument", `${basename(path)} has no versions to choose from`);
 }

@@ -4,8 +4,9 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { messageOf, SluiceError } from "../errors.ts";
+import { SluiceError } from "../errors.ts";
 import { isFullDisk } from "../repository/disk.ts";
+import { connectionFault } from "./connection_fault.ts";
 import { checkScheme, withoutSecrets } from "./parse.ts";
 
 /** Told how much of a download is there; the total is unknown where the server does not say. */
@@ -116,6 +117,6 @@ function fetchFault(url: URL, error: unknown, signal?: AbortSignal): unknown {
       cause: error,
     });
   }
-  const why = messageOf(error).replaceAll(url.href, shown);
+  const why = connectionFault(error, url.href).replaceAll(url.href, shown);
   return new SluiceError("not_found", `${shown} could not be fetched: ${why}`, { cause: error });
 }

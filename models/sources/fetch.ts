@@ -15,7 +15,7 @@ import { parseSource, type Source, withoutSecrets } from "./parse.ts";
 export interface FetchOptions {
   /** Hash of the file, hexadecimal: needed for URLs, checked for files wherever it is given. */
   readonly sha256?: string;
-  /** Which version of a folder that has several; the highest when absent. */
+  /** Of a folder with versions the one to take, alone; what has none gets it. */
   readonly version?: number;
   /** Stops it. */
   readonly signal?: AbortSignal;

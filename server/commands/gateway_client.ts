@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
+import { connectionFault } from "../../models/sources/connection_fault.ts";
 import { UsageError } from "./command.ts";
 import type { Io } from "./io.ts";
 
@@ -63,14 +64,13 @@ export class GatewayClient {
 
   /** All models that it knows. */
   async index(): Promise<IndexEntry[]> {
-    return await (await this.#call("POST", "/v2/repository/index")).json();
+    return await this.#json("POST", "/v2/repository/index");
   }
 
   /** Statistics of everything that is loaded. */
   async statistics(): Promise<StatisticsEntry[]> {
-    const report: { model_stats: StatisticsEntry[] } =
-      await (await this.#call("GET", "/v2/models/stats")).json();
-    return report.model_stats;
+    const path = "/v2/models/stats";
+    return (await this.#json<{ model_stats: StatisticsEntry[] }>("GET", path)).model_stats;
   }
 
   /** Its metrics in Prometheus' text format. */
@@ -92,21 +92,45 @@ export class GatewayClient {
     await this.#call("POST", `/v2/repository/models/${name}/unload`, {});
   }
 
+  async #json<T>(method: string, path: string): Promise<T> {
+    const response = await this.#call(method, path);
+    try {
+      return await response.json();
+    } catch (cause) {
+      throw new SluiceError(
+        "invalid_argument",
+        `${this.url} is no gateway: it answers ${method} ${path} with what is no JSON ` +
+          `(${messageOf(cause)})`,
+        { cause },
+      );
+    }
+  }
+
   async #call(method: string, path: string, body?: object): Promise<Response> {
     const headers = new Headers();
     if (body !== undefined) headers.set("content-type", "application/json");
     if (this.#adminKey !== undefined) headers.set("authorization", `Bearer ${this.#adminKey}`);
-    let response: Response;
-    try {
-      response = await fetch(this.url + path, { method, headers, body: JSON.stringify(body) });
-    } catch (cause) {
-      throw new SluiceError("not_found", `No gateway answers at ${this.url}: ${reason(cause)}`, {
-        cause,
-      });
-    }
+    const init = { method, headers, body: JSON.stringify(body) };
+    const response = await fetchFrom(this.url, new URL(this.url + path), init);
     if (response.ok) return response;
     const refusal = await refusalOf(response);
     throw new SluiceError("invalid_argument", `${this.url} refused: ${refusal}`);
+  }
+}
+
+/**
+ * `fetch`, with an error that says why nobody answers.
+ *
+ * @param server How the error calls the gateway.
+ * @throws {SluiceError} `not_found`, or whatever `init.signal` was aborted with.
+ */
+export async function fetchFrom(server: string, url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    init.signal?.throwIfAborted();
+    const fault = connectionFault(cause, url.href);
+    throw new SluiceError("not_found", `No gateway answers at ${server}: ${fault}`, { cause });
   }
 }
 
@@ -120,11 +144,4 @@ export async function refusalOf(response: Response): Promise<string> {
     // Not the protocol's form: shown as it came.
   }
   return `${response.status} ${response.statusText} ${text.slice(0, 200)}`.trim();
-}
-
-/** The last of the causes, e.g. "Connection refused (os error 111)". */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.cause !== undefined) return reason(error.cause);
-  return error.message.slice(error.message.lastIndexOf(": ") + 1).trim();
 }

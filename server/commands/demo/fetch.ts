@@ -46,9 +46,9 @@ async function install(starter: Starter, repository: FileRepository, signal: Abo
   signal.throwIfAborted();
   await using fetched = await fetchSource(starterSource(starter));
   const { name, source, samples, labels } = starter;
-  const { files, shared } = fetched;
+  const { versions, shared } = fetched;
   const settings = { samples, labels };
-  await repository.install({ name, source, files, shared, settings }, { signal });
+  await repository.install({ name, source, versions, shared, settings }, { signal });
 }
 
 /**

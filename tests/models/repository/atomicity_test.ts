@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { FileRepository } from "../../../models/repository.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
-import { CHANGES, stateOf, versionOfM } from "./changes.ts";
+import { CHANGES, stateOf, versionsOfM } from "./changes.ts";
 
 const WRITER = new URL("./dying_writer.ts", import.meta.url).href;
 
@@ -21,12 +21,12 @@ for (const [name, { installed, states: [before, after] }] of Object.entries(CHAN
     for (let dieAt = 1, done = false; !done; dieAt++) {
       await using folder = await repositoryWith({});
       const repository = new FileRepository(folder.path);
-      for (let i = 1; i <= installed; i++) await repository.install(versionOfM(i));
+      for (let i = 1; i <= installed; i++) await repository.install(versionsOfM(i));
       done = (await run(folder.path, name, dieAt)).success;
       const state = await stateOf(repository);
       assert.ok(done ? state === after : [before, after].includes(state), `${dieAt}: ${state}`);
       seen.add(state);
-      const version = await repository.install(versionOfM(9));
+      const [version] = await repository.install(versionsOfM(9));
       const left = (await Array.fromAsync(Deno.readDir(folder.path))).map((entry) => entry.name);
       assert.deepEqual(left.sort(), [".lock", "m"], `${dieAt}: ${left}`);
       assert.match(await stateOf(repository), new RegExp(`(^| )${version}:9$`));

@@ -3,14 +3,15 @@
  *
  * @module
  */
-import type { FileRepository, NewVersion } from "../../../models/repository.ts";
+import type { Addition, FileRepository } from "../../../models/repository.ts";
 import { scaleModel } from "../../fixtures/onnx.ts";
 
-/** A version of the model `m`, with a setting that tells which one was installed last. */
-export function versionOfM(weight: number): NewVersion {
+/** Next versions of the model `m`, with a setting that tells which were installed last. */
+export function versionsOfM(weight: number, count = 1): Addition {
+  const files = new Map([["model.onnx", scaleModel(weight)]]);
   return {
     name: "m",
-    files: new Map([["model.onnx", scaleModel(weight)]]),
+    versions: Array.from({ length: count }, () => ({ files })),
     shared: new Map([
       ["config.pbtxt", new TextEncoder().encode("version_policy { all { } }\n")],
     ]),
@@ -32,13 +33,18 @@ export interface Change {
 export const CHANGES: Readonly<Record<string, Change>> = {
   "a new model": {
     installed: 0,
-    make: (repository) => repository.install(versionOfM(1)),
+    make: (repository) => repository.install(versionsOfM(1)),
     states: ["nothing", "1:1"],
   },
   "a new version": {
     installed: 1,
-    make: (repository) => repository.install(versionOfM(2)),
+    make: (repository) => repository.install(versionsOfM(2)),
     states: ["1:1", "1:2 2:2"],
+  },
+  "two new versions": {
+    installed: 1,
+    make: (repository) => repository.install(versionsOfM(2, 2)),
+    states: ["1:1", "1:2 2:2 3:2"],
   },
   "removing a version": {
     installed: 2,

@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { FileRepository, type NewVersion, type WriteChunk } from "../../../models/repository.ts";
+import {
+  type Addition,
+  FileRepository,
+  type NewVersion,
+  type WriteChunk,
+} from "../../../models/repository.ts";
 import { parseManifest } from "../../../models/manifest.ts";
 import * as fixtures from "../../fixtures/onnx.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
 import { refusal } from "../refusal.ts";
 
 const SCALE = fixtures.scaleModel();
+const EQUAL = { join: true, reason: "Equal answers", batchedInputs: [true] };
 
-function adding(name: string, more: Partial<NewVersion> = {}): NewVersion {
-  return { name, files: new Map([["model.onnx", SCALE]]), ...more };
+/** One version of the model, unless `more` has others. */
+function adding(name: string, more: Partial<Addition & NewVersion> = {}): Addition {
+  const { version, files = new Map([["model.onnx", SCALE]]), ...rest } = more;
+  return { name, versions: [{ version, files }], ...rest };
 }
 
 async function namesIn(folder: string): Promise<string[]> {
@@ -19,14 +27,14 @@ async function namesIn(folder: string): Promise<string[]> {
 Deno.test("FileRepository.install() writes Triton's layout and a manifest", async () => {
   await using folder = await repositoryWith({ "elsewhere/net.onnx": SCALE });
   const repository = new FileRepository(folder.path);
-  const version = await repository.install({
+  const versions = await repository.install({
     name: "m",
-    files: new Map([["model.onnx", join(folder.path, "elsewhere/net.onnx")]]),
+    versions: [{ files: new Map([["model.onnx", join(folder.path, "elsewhere/net.onnx")]]) }],
     shared: new Map([["config.pbtxt", new TextEncoder().encode("max_batch_size: 4")]]),
     settings: { priority: 2, labels: { y: ["a"] } },
     source: "npm:a@1.0.0/net",
   });
-  assert.equal(version, 1);
+  assert.deepEqual(versions, [1]);
   assert.deepEqual(await namesIn(join(folder.path, "m")), ["1", "config.pbtxt", "manifest.json"]);
   assert.deepEqual(await Deno.readFile(join(folder.path, "m/1/model.onnx")), SCALE);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", SCALE)).toHex();
@@ -44,9 +52,40 @@ Deno.test("FileRepository.install() takes the next version, and keeps settings n
   await using folder = await repositoryWith({});
   const repository = new FileRepository(folder.path);
   await repository.install(adding("m", { version: 7, settings: { weight: 3, pin: true } }));
-  assert.equal(await repository.install(adding("m", { settings: { weight: 4 } })), 8);
+  assert.deepEqual(await repository.install(adding("m", { settings: { weight: 4 } })), [8]);
   const [model] = await repository.read("m");
   assert.deepEqual([model.version, model.weight, model.pin], [8, 4, true]);
+});
+
+Deno.test("FileRepository.install() adds several versions with their numbers, or none of them", async () => {
+  await using folder = await repositoryWith({});
+  const repository = new FileRepository(folder.path);
+  const files = new Map([["model.onnx", SCALE]]);
+  const versions = [{ version: 2, files }, { version: 5, files }];
+  assert.deepEqual(await repository.install(adding("m", { versions })), [2, 5]);
+  await assert.rejects(
+    repository.install(adding("m", { versions: [{ version: 4, files }, { version: 5, files }] })),
+    refusal("conflict", /has a version 5 already/),
+  );
+  assert.deepEqual(await namesIn(join(folder.path, "m")), ["2", "5", "manifest.json"]);
+});
+
+Deno.test("FileRepository.stage() keeps what was found out of each version", async () => {
+  await using folder = await repositoryWith({});
+  const repository = new FileRepository(folder.path);
+  const files = new Map([["model.onnx", SCALE]]);
+  const shared = new Map([[
+    "config.pbtxt",
+    new TextEncoder().encode("version_policy { all { } }"),
+  ]]);
+  const versions = [{ version: 1, files }, { version: 2, files }];
+  await using staged = await repository.stage(adding("m", { versions, shared }));
+  await staged.commit(new Map([[2, EQUAL]]));
+  const models = await repository.read("m");
+  assert.deepEqual(models.map(({ batching }) => [batching.join, batching.probe]), [
+    [false, true],
+    [true, false],
+  ]);
 });
 
 Deno.test("FileRepository.install() refuses a version that is there, saying what to do", async () => {
@@ -62,7 +101,7 @@ Deno.test("FileRepository.install() refuses a version that is there, saying what
 Deno.test("FileRepository.install() leaves nothing of what it refuses", async () => {
   await using folder = await repositoryWith({ "m/1/model.onnx": SCALE, "m/manifest.json": "{}" });
   const repository = new FileRepository(folder.path);
-  const refused: [NewVersion, RegExp][] = [
+  const refused: [Addition, RegExp][] = [
     [adding("a/b"), /name "a\/b" is not allowed/],
     [adding("n", { version: 0 }), /Version 0 is not allowed/],
     [adding("n", { files: new Map() }), /n\/1\/model\.onnx is missing/],
@@ -128,14 +167,15 @@ Deno.test("FileRepository.stage() shows a version to nobody before it is committ
   const repository = new FileRepository(folder.path);
   {
     await using staged = await repository.stage(adding("m"));
-    assert.deepEqual(staged.model.signature.inputs.map(({ name }) => name), ["x"]);
-    assert.deepEqual(await Deno.readFile(staged.model.file.path!), SCALE);
+    const [model] = staged.models;
+    assert.deepEqual(model.signature.inputs.map(({ name }) => name), ["x"]);
+    assert.deepEqual(await Deno.readFile(model.file.path!), SCALE);
     assert.deepEqual(await repository.list(), []);
     await repository.install(adding("other"));
   }
   assert.deepEqual(await namesIn(folder.path), [".lock", "other"]);
   await using staged = await repository.stage(adding("m"));
-  await staged.commit({ join: true, reason: "Equal answers", batchedInputs: [true] });
+  await staged.commit(new Map([[1, EQUAL]]));
   const [model] = await repository.read("m");
   assert.deepEqual(
     [model.batching.join, model.batching.reason, model.batching.probe],
@@ -156,7 +196,7 @@ Deno.test("FileRepository.install() lets a file that was replaced by hand be pro
   await using folder = await repositoryWith({});
   const repository = new FileRepository(folder.path);
   await using staged = await repository.stage(adding("m"));
-  await staged.commit({ join: true, reason: "Equal answers", batchedInputs: [true] });
+  await staged.commit(new Map([[1, EQUAL]]));
   await Deno.writeFile(join(folder.path, "m/1/model.onnx"), fixtures.mlpModel(1, [4, 2]));
   assert.equal((await repository.read("m"))[0].batching.probe, true);
 });
@@ -170,12 +210,31 @@ Deno.test("FileRepository.install() works from many sides at once", async () => 
   assert.deepEqual(await namesIn(folder.path), [".lock", ...names]);
 });
 
+Deno.test("FileRepository.remove() writes no manifest where there was none", async () => {
+  await using folder = await repositoryWith({ "m/1/model.onnx": SCALE, "m/2/model.onnx": SCALE });
+  await new FileRepository(folder.path).remove("m", 1);
+  assert.deepEqual(await namesIn(join(folder.path, "m")), ["2"]);
+});
+
+Deno.test("FileRepository.remove() takes nothing from a model whose manifest it cannot read", async () => {
+  await using folder = await repositoryWith({
+    "m/1/model.onnx": SCALE,
+    "m/2/model.onnx": SCALE,
+    "m/manifest.json": "{]",
+  });
+  const repository = new FileRepository(folder.path);
+  await assert.rejects(repository.remove("m", 1), refusal("invalid_argument", /is no JSON/));
+  assert.deepEqual(await namesIn(join(folder.path, "m")), ["1", "2", "manifest.json"]);
+});
+
 Deno.test("FileRepository.remove() takes away a version, and the model with its last one", async () => {
   await using folder = await repositoryWith({});
   const repository = new FileRepository(folder.path);
   for (let i = 0; i < 3; i++) await repository.install(adding("m"));
   await repository.remove("m", 3);
   assert.equal((await repository.read("m"))[0].version, 2);
+  const manifest = await Deno.readTextFile(join(folder.path, "m/manifest.json"));
+  assert.deepEqual(Object.keys(parseManifest(manifest, "manifest.json").versions!), ["1", "2"]);
   await assert.rejects(
     repository.remove("m", 3),
     refusal("not_found", /^Model "m" has no version 3; it has 1, 2$/),

@@ -20,7 +20,7 @@ async function collect(
       Array.from(paths, ([name, path]) => [name, path.slice(folder.path.length + 1)]),
     );
   return {
-    files: relative(collected.files),
+    versions: collected.versions.map(({ version, files }) => [version, relative(files)]),
     shared: relative(collected.shared),
     settings: collected.settings,
   };
@@ -28,7 +28,7 @@ async function collect(
 
 Deno.test("collectFiles() takes a file under the name it has in a repository", async () => {
   assert.deepEqual(await collect({ "net.onnx": SCALE, "other.txt": "" }, "net.onnx"), {
-    files: { "model.onnx": "net.onnx" },
+    versions: [[undefined, { "model.onnx": "net.onnx" }]],
     shared: {},
     settings: {},
   });
@@ -38,10 +38,9 @@ Deno.test("collectFiles() takes external data along", async () => {
   const { model, data } = fixtures.externalDataModel("d/weights.bin");
   const files = { "net.onnx": model, "d/weights.bin": data };
   for (const path of ["", "net.onnx"]) {
-    assert.deepEqual((await collect(files, path)).files, {
-      "model.onnx": "net.onnx",
-      "d/weights.bin": "d/weights.bin",
-    });
+    assert.deepEqual((await collect(files, path)).versions, [
+      [undefined, { "model.onnx": "net.onnx", "d/weights.bin": "d/weights.bin" }],
+    ]);
   }
   await assert.rejects(
     collect({ "net.onnx": model }),
@@ -53,7 +52,7 @@ Deno.test("collectFiles() takes external data along", async () => {
   );
 });
 
-Deno.test("collectFiles() takes the chosen version of a model's folder, its settings and labels", async () => {
+Deno.test("collectFiles() takes all versions of a model's folder or the one chosen, settings and labels", async () => {
   const files = {
     "1/net.onnx": SCALE,
     "12/net.onnx": SCALE,
@@ -67,18 +66,38 @@ Deno.test("collectFiles() takes the chosen version of a model's folder, its sett
     shared: { "config.pbtxt": "config.pbtxt", "l/y.txt": "l/y.txt" },
     settings: { weight: 2 },
   };
-  assert.deepEqual(await collect(files), { files: { "net.onnx": "12/net.onnx" }, ...rest });
-  assert.deepEqual(await collect(files, "", 1), { files: { "net.onnx": "1/net.onnx" }, ...rest });
-  await assert.rejects(collect(files, "", 2), refusal("not_found", /2\/net\.onnx is missing$/));
+  const [first, twelfth] = [1, 12].map((version) => [version, {
+    "net.onnx": `${version}/net.onnx`,
+  }]);
+  assert.deepEqual(await collect(files), { versions: [first, twelfth], ...rest });
+  assert.deepEqual(await collect(files, "", 1), { versions: [first], ...rest });
+  await assert.rejects(
+    collect(files, "", 2),
+    refusal("not_found", /has no version 2; it has 1, 12\. .* name its folder: .*\/1$/),
+  );
+  await assert.rejects(
+    collect({ ...files, "2/other.onnx": SCALE }),
+    refusal("not_found", /2\/net\.onnx is missing$/),
+  );
+});
+
+Deno.test("collectFiles() gives the version to what has none", async () => {
+  const files = { "a.onnx": SCALE };
+  for (const path of ["", "a.onnx"]) {
+    const { versions } = await collect(files, path, 3);
+    assert.deepEqual(versions, [[3, { "model.onnx": "a.onnx" }]]);
+  }
 });
 
 Deno.test("collectFiles() takes settings that begin with a byte order mark", async () => {
-  const { files, settings } = await collect({
+  const { versions, settings } = await collect({
     "net.onnx": SCALE,
     "config.pbtxt": '\uFEFFdefault_model_filename: "net.onnx"',
     "manifest.json": '\uFEFF{"weight": 2}',
   });
-  assert.deepEqual([files, settings], [{ "net.onnx": "net.onnx" }, { weight: 2 }]);
+  assert.deepEqual([versions, settings], [[[undefined, { "net.onnx": "net.onnx" }]], {
+    weight: 2,
+  }]);
 });
 
 Deno.test("collectFiles() refuses what is no model", async () => {
@@ -89,10 +108,6 @@ Deno.test("collectFiles() refuses what is no model", async () => {
     refusal("invalid_argument", /has the models [ab]\.onnx, [ab]\.onnx; expected/),
   );
   await assert.rejects(collect({ "a.onnx": "text" }), refusal("invalid_argument", /it is text$/));
-  await assert.rejects(
-    collect({ "a.onnx": SCALE }, "a.onnx", 3),
-    refusal("invalid_argument", /^a\.onnx has no versions to choose from$/),
-  );
 });
 
 Deno.test({

@@ -42,7 +42,7 @@ Deno.test("fetchSource() finds a model in a package, with and without its ending
     let path = "";
     for (const name of ["weights/scale.onnx", "weights/scale"]) {
       await using fetched = await fetchSource(`npm:models@1.0.0/${name}`, { environment });
-      path = fetched.files.get("model.onnx")!;
+      path = fetched.versions[0].files.get("model.onnx")!;
       assert.deepEqual(await Deno.readFile(path), FILES["weights/scale.onnx"]);
     }
     await assert.rejects(Deno.stat(path), Deno.errors.NotFound);
@@ -82,7 +82,7 @@ Deno.test("fetchSource() sends the credentials that .npmrc has for the registry"
     `registry=${url}\n${url.slice("http:".length)}:_authToken=secret\n`;
   await withRegistry({ token: "secret" }, npmrc, async (environment) => {
     await using fetched = await fetchSource("npm:models@1.0.0/weights/scale", { environment });
-    assert.equal(fetched.files.size, 1);
+    assert.equal(fetched.versions[0].files.size, 1);
   });
   await withRegistry({ token: "secret" }, REGISTRY, async (environment) => {
     await assert.rejects(

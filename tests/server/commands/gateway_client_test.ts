@@ -43,6 +43,23 @@ Deno.test("GatewayClient repeats the server's own words when it refuses", async 
   await listener.close(5000);
 });
 
+Deno.test("GatewayClient says why nobody answers, with the address", async () => {
+  const listener = listen("127.0.0.1", 0, () => new Response("<h1>Welcome</h1>"));
+  const { port, url } = listener;
+  const index = (server: string) => new GatewayClient(server).index();
+  await assert.rejects(
+    index(url),
+    /is no gateway: it answers POST \/v2\/repository\/index with what is no JSON \(.*Welcome/,
+  );
+  await assert.rejects(index(`https://127.0.0.1:${port}`), {
+    message: /^No gateway answers at https:\/\/127\.0\.0\.1:\d+: TLS: .+/,
+  });
+  await listener.close(5000);
+  await assert.rejects(index(url), {
+    message: /^No gateway answers at http:\/\/127\.0\.0\.1:\d+: Connection refused/,
+  });
+});
+
 Deno.test("adminKey() prefers the flag to the environment", () => {
   const io = new RecordedIo({ SLUICE_ADMIN_KEY: "from-environment" });
   assert.equal(adminKey("from-flag", io), "from-flag");

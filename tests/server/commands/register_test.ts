@@ -96,6 +96,54 @@ Deno.test("register takes the next version, and refuses one that is there", () =
     assert.match(again.stderr, /^Error: Model "double" has a version 1 already\. .*next is 3.*\n$/);
   }));
 
+Deno.test("register takes all versions of a model's folder, or the one that --version names", () =>
+  withRepository(async (folder, repository) => {
+    const source = join(folder, "source");
+    for (const version of ["2", "10"]) {
+      await Deno.mkdir(join(source, version), { recursive: true });
+      await write(join(source, version, "model.onnx"), scaleModel(Number(version)));
+    }
+    const into = ["--repository", repository];
+    const all = await run(register, ["all", source, ...into]);
+    assert.equal(all.code, EXIT.ok);
+    assert.deepEqual(
+      [...all.stdout.matchAll(/^Registered \S+/gm)].map(([line]) => line),
+      ["Registered all/2", "Registered all/10"],
+    );
+    assert.match(
+      all.stderr,
+      /^Warning: of all version 10 is served and 2 is not; "version_policy"/,
+    );
+    const one = await run(register, ["one", source, "--version", "2", ...into]);
+    assert.deepEqual([one.code, one.stderr], [EXIT.ok, ""]);
+    assert.match(one.stdout, /^Registered one\/2 /);
+    const none = await run(register, ["none", source, "--version", "3", ...into]);
+    assert.equal(none.code, EXIT.failed);
+    assert.match(none.stderr, /^Error: .* has no version 3; it has 2, 10\. /);
+    assert.deepEqual(await new FileRepository(repository).list(), ["all", "one"]);
+  }));
+
+Deno.test("register says that settings hold for all versions", () =>
+  withRepository(async (folder, repository) => {
+    const source = await write(join(folder, "double.onnx"), scaleModel(2));
+    const argv = ["double", source, "--repository", repository, "--no-trial"];
+    assert.doesNotMatch((await run(register, argv)).stdout, /settings/);
+    const { stdout } = await run(register, [...argv, "--weight", "2"]);
+    assert.match(stdout, /\nThe settings hold for all versions of double\n$/);
+  }));
+
+Deno.test("register warns when the version policy cannot be kept", () =>
+  withRepository(async (folder, repository) => {
+    const source = join(folder, "source");
+    await Deno.mkdir(source);
+    await write(join(source, "model.onnx"), scaleModel(2));
+    const config = "version_policy { specific { versions: 7 } }";
+    await Deno.writeTextFile(join(source, "config.pbtxt"), config);
+    const { code, stderr } = await run(register, ["m", source, "--repository", repository]);
+    assert.equal(code, EXIT.ok);
+    assert.match(stderr, /^Warning: m cannot be served as it is: .*names version 7/);
+  }));
+
 Deno.test("register refuses what is no model that loads, and changes nothing", () =>
   withRepository(async (folder, repository) => {
     const outside = externalDataModel("../../secret.bin").model;
@@ -150,7 +198,7 @@ Deno.test("register warns of a model that does not run on zeros, and takes it", 
     const source = await write(join(folder, "pairs.onnx"), pairsModel());
     const result = await run(register, ["pairs", source, "--repository", repository]);
     assert.equal(result.code, EXIT.ok);
-    assert.match(result.stderr, /^Warning: it did not run on zeros: .+\n$/);
+    assert.match(result.stderr, /^Warning: pairs\/1 did not run on zeros: .+\n$/);
   }));
 
 Deno.test("register run twice at once gives one version to one and refuses the other", () =>
