@@ -156,11 +156,13 @@ export interface LaneStatistics {
 
 /** What the policy route shows. */
 export interface PolicyStatus {
-  /** The policy last chosen, also when fifo has taken over. */
+  /** The one in force: fifo when the one that was chosen broke. */
   readonly name: string;
   /** Names that {@linkcode Engine.setPolicy} takes. */
   readonly available: readonly string[];
-  /** Set when a policy broke and fifo took over: the policy and what it did. */
+  /** Set when the policy that was chosen broke and fifo took over: its name. */
+  readonly failed?: string;
+  /** What the failed one did, in a sentence. */
   readonly fault?: string;
 }
 

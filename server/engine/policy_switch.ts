@@ -7,6 +7,7 @@ import type { Clock } from "../../models/clock.ts";
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import { type Random, seededRandom } from "../../models/random.ts";
 import { contain } from "../../policies/contained.ts";
+import { fifo } from "../../policies/fifo.ts";
 import type { Policy, PolicyDefinition } from "../../policies/policy.ts";
 import type { PolicyStatus } from "./api.ts";
 import type { DecisionLog } from "./decision_log.ts";
@@ -38,11 +39,9 @@ export class PolicySwitch {
 
   /** What the policy route shows. */
   get status(): PolicyStatus {
-    return {
-      name: this.#name,
-      available: [...this.#parts.policies.keys()],
-      fault: this.#fault,
-    };
+    const available = [...this.#parts.policies.keys()];
+    if (this.#fault === undefined) return { name: this.#name, available };
+    return { name: fifo.name, available, failed: this.#name, fault: this.#fault };
   }
 
   /**
@@ -79,7 +78,7 @@ export class PolicySwitch {
     this.#name = name;
     this.#fault = undefined;
     return contain(policy, (fault) => {
-      this.#fault = `${name}: ${fault}`;
+      this.#fault = fault;
       report(`Policy '${name}' broke, fifo takes over: ${fault}`);
     });
   }
