@@ -13,6 +13,7 @@ import type { GatewayConfig } from "./config.ts";
 import { openDevice } from "./devices.ts";
 import type { Engine } from "./engine/api.ts";
 import { openEngine } from "./engine/engine.ts";
+import { memoryWarning } from "./host_memory.ts";
 import { JsonLinesFile } from "./json_lines.ts";
 import { listen, type Listener } from "./listener.ts";
 import { createApp } from "./protocols/app.ts";
@@ -65,6 +66,8 @@ export async function startGateway(
     parts.use(await claim(repository, report));
     say(`Loading ${counted((await repository.list()).length)} from ${folder}`);
     const device = parts.use(openDevice(config.device, config));
+    const warning = config.device === "simulated" ? undefined : memoryWarning(device.memoryBytes);
+    if (warning !== undefined) report(warning);
     const engine = parts.use(
       await openEngine({
         device,

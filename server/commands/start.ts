@@ -13,6 +13,7 @@ import {
   SETTING_NAMES,
   settingFlag,
 } from "../config.ts";
+import { checkMemory } from "../host_memory.ts";
 import { startGateway } from "../main.ts";
 import { VERSION } from "../version.ts";
 import { type Command, defineCommand, EXIT, type Run, runAsProcess, usage } from "./command.ts";
@@ -80,7 +81,9 @@ async function readConfig(
       ...(value === true ? { [name]: true } : parseSetting(name, value, settingFlag(name).flag)),
     };
   }
-  return resolveConfig(given);
+  const config = resolveConfig(given);
+  if (config.memory !== undefined && config.device !== "simulated") checkMemory(config.memory);
+  return config;
 }
 
 async function readText(path: string): Promise<string> {

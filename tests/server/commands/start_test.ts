@@ -43,6 +43,12 @@ Deno.test("start refuses flags that cannot be meant, before anything is opened",
     EXIT.usage,
     'Error: --memory is "lots"; expected a size such as 512MiB, 2GB or a number of bytes\n',
   ]);
+  const [tooMuch, tooMuchText] = await failedStart(["--memory", "1000000GiB"]);
+  assert.equal(tooMuch, EXIT.usage);
+  assert.match(
+    tooMuchText,
+    /^Error: Setting "memory" \(--memory\) is 977 TiB; expected at most /,
+  );
   assert.deepEqual(await failedStart(["--policy", "fifoo"]), [
     EXIT.usage,
     'Error: --policy is "fifoo"; expected fifo, round_robin, fair, priority, srtf, edf, las_2d, lottery or the path of a file\n',
