@@ -13,13 +13,13 @@ import { add, batchStatistics, failureReason, record } from "./statistics.ts";
 
 /** Answers the requests of an iteration that went well, and counts them. */
 export function answer(iteration: Iteration, result: IterationResult, clock: Clock): void {
-  const { loaded: { statistics }, batch, rows, because, startedMicros } = iteration;
+  const { loaded: { statistics }, batch, rows, because, beganMicros } = iteration;
   const computeMicros = result.deviceMicros;
   const answeringMicros = clock.nowMicros();
-  const inputMicros = Math.max(0, answeringMicros - startedMicros - computeMicros);
+  const inputMicros = Math.max(0, answeringMicros - beganMicros - computeMicros);
   statistics.lastInferenceMillis = Date.now();
   for (const [pending, outputs] of split(batch, result.outputs)) {
-    const queueMicros = startedMicros - pending.arrivedMicros;
+    const queueMicros = beganMicros - pending.arrivedMicros;
     const requestMicros = answeringMicros - pending.arrivedMicros;
     pending.request.respond(outputs, {
       queueMicros,

@@ -17,7 +17,12 @@ export class Iteration {
   readonly rows: number;
   /** What the device is given; its pieces are the requests' own bytes. */
   readonly step: Step;
-  /** Set by the lanes; see there. */
+  /**
+   * When the lane is its own: at once, or when the one before it ends. Until that is known, when it
+   * should end. Set by the lanes, as is {@linkcode shareMicros}.
+   */
+  beganMicros = 0;
+  /** The lanes' share of time when it began; see there. */
   shareMicros = 0;
   /** Reported as hung. */
   overdue = false;
@@ -53,7 +58,7 @@ export class Iteration {
 
   /** When it should end, going by the estimate. */
   get untilMicros(): number {
-    return this.startedMicros + this.expectedMicros;
+    return this.beganMicros + this.expectedMicros;
   }
 }
 

@@ -111,10 +111,19 @@ export class Lanes {
   /** Puts an iteration on its lane, just before the device is given it. */
   started(lane: EngineLane, iteration: Iteration, nowMicros: number): void {
     this.#advance(nowMicros);
-    if (lane.running.push(iteration) === 1) {
-      this.#busy++;
-      lane.busySinceMicros = nowMicros;
+    const before = lane.running.at(-1);
+    lane.running.push(iteration);
+    if (before !== undefined) {
+      iteration.beganMicros = Math.max(nowMicros, before.untilMicros);
+      return;
     }
+    this.#busy++;
+    lane.busySinceMicros = nowMicros;
+    this.#begin(iteration, nowMicros);
+  }
+
+  #begin(iteration: Iteration, nowMicros: number): void {
+    iteration.beganMicros = nowMicros;
     iteration.shareMicros = this.#shareMicros;
   }
 
@@ -125,13 +134,15 @@ export class Lanes {
    */
   finished(lane: EngineLane, iteration: Iteration, nowMicros: number): number {
     this.#advance(nowMicros);
-    lane.running.splice(lane.running.indexOf(iteration), 1);
+    const place = lane.running.indexOf(iteration);
+    lane.running.splice(place, 1);
     lane.iterations++;
-    if (lane.running.length === 0) {
+    const [next] = lane.running;
+    if (next === undefined) {
       this.#busy--;
       lane.busyMicros += nowMicros - lane.busySinceMicros;
-    }
-    const elapsed = nowMicros - iteration.startedMicros;
+    } else if (place === 0) this.#begin(next, nowMicros);
+    const elapsed = nowMicros - iteration.beganMicros;
     const share = this.#shareMicros - iteration.shareMicros;
     return share > 0 ? Math.max(1, elapsed / share) : 1;
   }

@@ -45,7 +45,7 @@ export class Watchdog {
     for (const lane of this.#lanes.all) {
       const iteration = lane.running[0];
       if (iteration === undefined || iteration.overdue) continue;
-      if (nowMicros - iteration.startedMicros <= limitMicros(iteration)) continue;
+      if (nowMicros - iteration.beganMicros <= limitMicros(iteration)) continue;
       iteration.overdue = true;
       this.#report(this.#describe(iteration));
     }
@@ -53,7 +53,7 @@ export class Watchdog {
   }
 
   #describe(iteration: Iteration): string {
-    const seconds = (this.#clock.nowMicros() - iteration.startedMicros) / 1e6;
+    const seconds = (this.#clock.nowMicros() - iteration.beganMicros) / 1e6;
     return `An iteration of model '${iteration.loaded.label}' (${iteration.rows} rows) has been ` +
       `running on lane ${iteration.lane.id} for ${seconds.toFixed(1)} s; at most ` +
       `${(limitMicros(iteration) / 1e6).toFixed(1)} s were expected`;

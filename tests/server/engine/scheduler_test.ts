@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Model } from "../../../models/model.ts";
+import { fifo } from "../../../policies/fifo.ts";
 import type { PolicyDefinition } from "../../../policies/policy.ts";
 import { input, openVirtualEngine, testModel } from "./fixture.ts";
 
@@ -299,6 +300,45 @@ Deno.test("a lane of depth 2 takes a second iteration behind the first", async (
   assert.deepEqual(sluice.engine.lanes()[0].running, ["b", "c"]);
   sluice.clock.advanceTo(1000);
   assert.equal(sluice.engine.lanes()[0].iterations, 3);
+});
+
+Deno.test("an iteration behind another on its lane takes time only from when that one ends", async () => {
+  const shown: number[][][] = [];
+  const watching: PolicyDefinition = {
+    ...fifo,
+    create: (env) => {
+      const policy = fifo.create(env);
+      return {
+        next(snapshot) {
+          shown.push(
+            snapshot.lanes.map(({ running }) => running.map(({ untilMicros }) => untilMicros)),
+          );
+          return policy.next(snapshot);
+        },
+      };
+    },
+  };
+  const names = ["a", "b", "c", "d"];
+  await using sluice = await openVirtualEngine(names.map((name) => testModel(name)), {
+    depth: 2,
+    costs: new Map(names.map((name) => [name, flat(100)])),
+  }, { lanes: 2, policy: watching });
+  const { clock, send, engine } = sluice;
+  for (const name of names) {
+    send(name); // what it costs is known from then on
+    clock.advanceTo(clock.nowMicros() + 1000);
+  }
+  shown.length = 0;
+  const charged = engine.find("c").statistics.chargedMicros;
+  const [, , behind] = ["a", "b", "c"].map((name) => send(name));
+  clock.advanceTo(4050);
+  send("d");
+  clock.advanceTo(5000);
+  assert.deepEqual(shown, [[[], []], [[4100], []], [[4100], [4100]], [[4100, 4200], [4100]]]);
+  assert.equal(behind[0].timing!.queueMicros, 100);
+  assert.equal(behind[0].atMicros, 4200);
+  // Beside it ran "d", behind "b" on the other lane.
+  assert.equal(engine.find("c").statistics.chargedMicros - charged, 50);
 });
 
 Deno.test("setPolicy() under load answers every request in flight exactly once", async () => {
