@@ -31,8 +31,15 @@
  * @module
  */
 import { Patience } from "./patience.ts";
-import type { Decision, Policy, PolicyDefinition, PolicyEvent } from "./policy.ts";
-import type { QueueView, RequestView, Snapshot } from "./policy.ts";
+import type {
+  Decision,
+  Policy,
+  PolicyDefinition,
+  PolicyEvent,
+  QueueView,
+  RequestView,
+  Snapshot,
+} from "./policy.ts";
 import { RunDecision } from "./run_decision.ts";
 
 /** Service from which on a queue is in the next level: about 1, 10 and 100 % of the device. */

@@ -23,7 +23,7 @@
  * @module
  */
 import { Patience } from "./patience.ts";
-import type { PolicyDefinition } from "./policy.ts";
+import type { PolicyDefinition, QueueView } from "./policy.ts";
 import { RunDecision } from "./run_decision.ts";
 
 /** The shortest iteration first; no queue with work waits for ever. */
@@ -33,7 +33,12 @@ export const srtf: PolicyDefinition = {
   create() {
     const decision = new RunDecision();
     const patience = new Patience();
+    /** What each queue's next iteration is expected to take, until something happens to it. */
+    const expected = new Map<QueueView, number>();
     return {
+      observe({ queue }) {
+        expected.delete(queue);
+      },
       rank({ iterationsDone, iterationsTotal }) {
         return iterationsTotal === Infinity
           ? Math.max(1, iterationsDone)
@@ -41,12 +46,19 @@ export const srtf: PolicyDefinition = {
       },
       next(snapshot) {
         const overdue = patience.overdue(snapshot);
-        if (overdue !== undefined) return decision.of(overdue, "waited too long");
+        if (overdue !== undefined) {
+          expected.delete(overdue);
+          return decision.of(overdue, "waited too long");
+        }
         const { ready } = snapshot;
         let shortest = ready[0];
         let least = Infinity;
         for (const queue of ready) {
-          const micros = queue.iterationMicros(queue.bestRows);
+          let micros = expected.get(queue);
+          if (micros === undefined) {
+            micros = queue.iterationMicros(queue.bestRows);
+            expected.set(queue, micros);
+          }
           if (
             micros < least ||
             (micros === least && queue.oldestArrivalMicros < shortest.oldestArrivalMicros)
@@ -55,6 +67,7 @@ export const srtf: PolicyDefinition = {
             least = micros;
           }
         }
+        expected.delete(shortest);
         return decision.of(shortest, "shortest");
       },
     };

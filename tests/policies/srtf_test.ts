@@ -28,6 +28,36 @@ Deno.test("srtf runs a queue first of which nothing is known yet", () => {
   assert.equal(chosen(policy, [queueView("known"), unknown]), "unknown: shortest");
 });
 
+Deno.test("srtf estimates a queue anew when it is chosen and when something happens to it", () => {
+  let asked = 0;
+  const count = () => (asked++, 100);
+  const now = PATIENCE_MICROS + 1;
+  const other = queueView("other", { oldestArrivalMicros: now, iterationMicros: () => 200 });
+  const queue = queueView("queue", { oldestArrivalMicros: now, iterationMicros: count });
+  const queues = [other, queue];
+  const policy = srtf.create({ random: () => 0 });
+  chosen(policy, queues, now);
+  assert.equal(asked, 1);
+  chosen(policy, queues, now); // it was chosen
+  assert.equal(asked, 2);
+  queue.oldestArrivalMicros = 0;
+  assert.equal(chosen(policy, queues, now), "queue: waited too long");
+  assert.equal(asked, 2);
+  queue.oldestArrivalMicros = now;
+  queue.iterationMicros = () => (asked++, 300);
+  assert.equal(chosen(policy, queues, now), "other: shortest"); // it was chosen out of turn
+  assert.equal(asked, 3);
+  chosen(policy, queues, now);
+  assert.equal(asked, 3);
+  for (const kind of ["arrival", "cancel"] as const) {
+    policy.observe?.({ kind, queue, nowMicros: now });
+    chosen(policy, queues, now);
+  }
+  policy.observe?.({ kind: "charge", queue, nowMicros: now, rows: 1, micros: 100 });
+  chosen(policy, queues, now);
+  assert.equal(asked, 6);
+});
+
 Deno.test("srtf lets what has waited for a second run out of turn, every second time at most", () => {
   const policy = srtf.create({ random: () => 0 });
   const now = PATIENCE_MICROS + 1;
