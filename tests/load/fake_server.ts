@@ -1,0 +1,55 @@
+/**
+ * A server of the protocol with one model, for tests of the load generator: as `fetch` on a virtual
+ * clock, or behind a port.
+ *
+ * @module
+ */
+import { type Clock, VirtualClock } from "../../models/clock.ts";
+import type { Fetch } from "./target.ts";
+
+/** What the fake server's model takes. */
+export const METADATA = {
+  name: "toy",
+  versions: ["1"],
+  inputs: [{ name: "x", datatype: "FP32", shape: [-1, 4] }],
+  outputs: [],
+};
+
+/** Answers a request of the protocol; `infer` answers inference. */
+export async function answer(
+  request: Request,
+  infer: (request: Request) => Response | Promise<Response>,
+): Promise<Response> {
+  const { pathname } = new URL(request.url);
+  if (pathname.endsWith("/infer")) return await infer(request);
+  if (pathname === "/v2") return Response.json({ extensions: ["binary_tensor_data"] });
+  if (/^\/v2\/models\/(toy|other)$/.test(pathname)) return Response.json(METADATA);
+  return Response.json({ error: `no route ${pathname}` }, { status: 404 });
+}
+
+/**
+ * `fetch` that reaches a made-up server.
+ *
+ * @param answeredAt When a request that comes now is answered, microseconds.
+ */
+export function virtualFetch(clock: Clock, answeredAt: (nowMicros: number) => number): Fetch {
+  return (url, init) =>
+    answer(new Request(url, init), () => {
+      const { promise, resolve, reject } = Promise.withResolvers<Response>();
+      clock.at(answeredAt(clock.nowMicros()), () => resolve(new Response(null)));
+      init.signal?.addEventListener("abort", () => reject(init.signal!.reason));
+      return promise;
+    });
+}
+
+/** Moves the clock, a millisecond at a time, until `work` is done: timers are no finer. */
+export async function inVirtualTime<T>(clock: VirtualClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  const ended = () => void (done = true);
+  work.then(ended, ended);
+  while (!done) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    clock.advanceTo(clock.nowMicros() + 1000);
+  }
+  return await work;
+}

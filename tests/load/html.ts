@@ -1,0 +1,95 @@
+/**
+ * A report as one page that needs nothing else: no script, no font, no request.
+ *
+ * @module
+ */
+import { barPlot, escapeHtml, linePlot } from "./plot.ts";
+import type { ModelReport, Report } from "./report.ts";
+import { reportTable } from "./table.ts";
+
+const STYLE = `
+body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
+pre { overflow-x: auto; font-size: 12px }
+svg { width: 100%; margin: 1rem 0 }
+svg text { font: 11px system-ui, sans-serif; fill: currentColor }
+svg .title { font-weight: 600; font-size: 13px }
+svg .grid { stroke: currentColor; opacity: 0.15 }
+.invalid { background: #dc2626; color: #fff; padding: 0.5rem 1rem }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } }
+`;
+
+const PERCENTILES = [0, 50, 90, 99, 99.9, 99.99, 99.999];
+
+/** The whole page. */
+export function reportHtml(report: Report): string {
+  const { models, scenario, startedAt, verdict, partial } = report;
+  const title = `Load on ${scenario.url}, ${startedAt}`;
+  const warnings = [
+    ...(verdict.valid ? [] : [`INVALID: ${verdict.reasons.join("; ")}`]),
+    ...(partial ? ["INTERRUPTED: these are figures of a part of the run"] : []),
+  ];
+  const plots = [
+    percentilePlot(models),
+    timePlot(models),
+    barPlot(
+      "Requests per second by model",
+      "1/s",
+      models.map(({ name, rate, goodput }) => ({ name, whole: rate, part: goodput })),
+      ["sent", "goodput"],
+    ),
+  ];
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+<h1>${escapeHtml(title)}</h1>
+${warnings.map((warning) => `<p class="invalid">${escapeHtml(warning)}</p>`).join("\n")}
+<pre>${escapeHtml(reportTable(report))}</pre>
+${plots.join("\n")}
+<details><summary>Scenario</summary><pre>${
+    escapeHtml(JSON.stringify(scenario, null, 2))
+  }</pre></details>
+</html>
+`;
+}
+
+/** On an axis on which 90, 99, 99.9 are equally far apart: the tail is what matters. */
+function percentilePlot(models: readonly ModelReport[]): string {
+  const place = (percent: number) => -Math.log10(1 - percent / 100);
+  const last = Math.max(50, ...models.flatMap(({ curve }) => curve.map(([percent]) => percent)));
+  return linePlot(
+    {
+      title: "Latency by percentile, from intended send",
+      x: "percentile",
+      y: "ms",
+      ticks: PERCENTILES.filter((percent) => percent <= last)
+        .map((percent) => [place(percent), `${percent}`] as const),
+    },
+    models.map(({ name, curve }) => ({
+      name,
+      points: curve.map(([percent, ms]) => [place(percent), ms] as const),
+    })),
+  );
+}
+
+function timePlot(models: readonly ModelReport[]): string {
+  const last = Math.max(0, ...models.map(({ intervals }) => intervals.at(-1)?.fromSeconds ?? 0));
+  return linePlot(
+    {
+      title: "Latency over time, from intended send",
+      x: "seconds",
+      y: "ms",
+      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) =>
+        [part * last, (part * last).toFixed(1)] as const
+      ),
+    },
+    models.flatMap(({ name, intervals }) =>
+      (["p99", "p50"] as const).map((key) => ({
+        name: `${name} ${key}`,
+        points: intervals.map((interval) => [interval.fromSeconds, interval[key]] as const),
+      }))
+    ),
+  );
+}

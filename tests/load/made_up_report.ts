@@ -1,0 +1,50 @@
+/**
+ * Reports for tests of what is made from them.
+ *
+ * @module
+ */
+import type { Outcome } from "./outcome.ts";
+import { Recorder } from "./recorder.ts";
+import { makeReport, type Report } from "./report.ts";
+import { resolveScenario } from "./scenario.ts";
+
+/** Requests of one model, all alike. */
+export interface MadeUpModel {
+  /** The model. */
+  readonly name: string;
+  /** One after the other, 10 ms apart. */
+  readonly outcomes: readonly Outcome[];
+  /** From sending to the answer. */
+  readonly millis: number;
+  /** From when it was to be sent to when it was sent. */
+  readonly lagMillis?: number;
+}
+
+/** A report of 10 s with an objective of 50 ms. */
+export function madeUpReport(models: readonly MadeUpModel[], partial = false): Report {
+  const scenario = resolveScenario({
+    arrivals: { kind: "poisson", rate: 1 },
+    models: models.map(({ name }) => ({ name, sloMs: 50 })),
+  }, "test");
+  const seen = models.map((model, index) => {
+    const recorder = new Recorder(50, 0, 1);
+    model.outcomes.forEach((outcome, n) => {
+      const intendedMicros = n * 10_000;
+      const sentMicros = intendedMicros + (model.lagMillis ?? 0) * 1000;
+      recorder.add({
+        model: index,
+        intendedMicros,
+        readyMicros: intendedMicros,
+        sentMicros,
+        endMicros: sentMicros + model.millis * 1000,
+        outcome,
+      });
+    });
+    return { record: recorder.measurements() };
+  });
+  return makeReport(scenario, seen, {
+    startedAt: "2026-01-02T03:04:05.000Z",
+    seconds: 10,
+    partial,
+  });
+}

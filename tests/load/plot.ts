@@ -1,0 +1,119 @@
+/**
+ * Line and bar plots as SVG, for a page without any other resource.
+ *
+ * @module
+ */
+import { formatFigure } from "./metrics.ts";
+
+/** One line of a plot. */
+export interface Series {
+  /** For the legend. */
+  readonly name: string;
+  /** Ascending in x. */
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** How a line plot is labelled. */
+export interface Axes {
+  /** Above it. */
+  readonly title: string;
+  /** What the points go over, with its unit. */
+  readonly x: string;
+  /** What they show, with its unit. */
+  readonly y: string;
+  /** Places on the x axis and what stands there. */
+  readonly ticks: readonly (readonly [x: number, label: string])[];
+}
+
+const WIDTH = 720, HEIGHT = 300;
+const LEFT = 64, RIGHT = 16, TOP = 44, BOTTOM = 44;
+const COLOURS = ["#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d"];
+
+/** A plot of lines with a legend. */
+export function linePlot(axes: Axes, series: readonly Series[]): string {
+  const points = series.flatMap((line) => line.points);
+  const xs = [...points.map(([x]) => x), ...axes.ticks.map(([x]) => x)];
+  const [from, to] = [Math.min(...xs), Math.max(...xs)];
+  const x = (value: number) =>
+    LEFT + (WIDTH - LEFT - RIGHT) * (to > from ? (value - from) / (to - from) : 0);
+  const { y, grid } = vertical(points.map(([, value]) => value));
+  const lines = series.map((line, index) =>
+    `<polyline fill="none" stroke="${colour(index)}" stroke-width="1.5" points="${
+      line.points.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`).join(" ")
+    }"/>`
+  );
+  const ticks = axes.ticks.map(([at, label]) => text(x(at), HEIGHT - BOTTOM + 16, label, "middle"));
+  return svg(axes, [...grid, ...ticks, ...lines, ...legend(series.map(({ name }) => name))]);
+}
+
+/** A plot of bars, a group for each name: the outer bar of a whole, the inner one of its part. */
+export function barPlot(
+  title: string,
+  unit: string,
+  bars: readonly { readonly name: string; readonly whole: number; readonly part: number }[],
+  [whole, part]: readonly [whole: string, part: string],
+): string {
+  const { y, grid } = vertical(bars.map((bar) => bar.whole));
+  const step = (WIDTH - LEFT - RIGHT) / Math.max(1, bars.length);
+  const bar = (index: number, value: number, fill: string) =>
+    `<rect x="${(LEFT + step * (index + 0.25)).toFixed(1)}" y="${y(value).toFixed(1)}" width="${
+      (step / 2).toFixed(1)
+    }" height="${(y(0) - y(value)).toFixed(1)}" fill="${fill}"/>`;
+  const shapes = bars.flatMap(({ name, whole, part }, index) => [
+    bar(index, whole, colour(1)),
+    bar(index, part, colour(0)),
+    text(LEFT + step * (index + 0.5), HEIGHT - BOTTOM + 16, name, "middle"),
+  ]);
+  return svg({ title, x: "", y: unit }, [...grid, ...shapes, ...legend([part, whole])]);
+}
+
+/** Text for HTML and SVG. */
+export function escapeHtml(given: string): string {
+  return given.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The y axis: from 0 to a round number above the largest value. */
+function vertical(values: readonly number[]): { y: (value: number) => number; grid: string[] } {
+  const step = roundStep(values.reduce((a, b) => Math.max(a, b), 0) / 5);
+  const most = step * 5;
+  const y = (value: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most;
+  const grid = [0, 1, 2, 3, 4, 5].flatMap((n) => [
+    `<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(n * step)}" y2="${
+      y(n * step)
+    }"/>`,
+    text(LEFT - 6, y(n * step) + 4, formatFigure(n * step), "end"),
+  ]);
+  return { y, grid };
+}
+
+/** The least of 1, 2, 5, 10, ... that is no less. */
+function roundStep(least: number): number {
+  if (least <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(least));
+  return [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least * (1 - 1e-9))!;
+}
+
+function legend(names: readonly string[]): string[] {
+  const step = (WIDTH - LEFT - RIGHT) / Math.max(4, names.length);
+  return names.flatMap((name, index) => [
+    `<rect x="${LEFT + index * step}" y="26" width="10" height="10" fill="${colour(index)}"/>`,
+    text(LEFT + index * step + 14, 35, name, "start"),
+  ]);
+}
+
+function svg({ title, x, y }: Pick<Axes, "title" | "x" | "y">, parts: readonly string[]): string {
+  return `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(title)}">` +
+    `<text class="title" x="${LEFT}" y="16">${escapeHtml(title)}</text>` +
+    text(WIDTH - RIGHT, HEIGHT - 6, x, "end") + text(4, 16, y, "start") +
+    parts.join("") + "</svg>";
+}
+
+function text(x: number, y: number, content: string, anchor: "start" | "middle" | "end"): string {
+  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}">${
+    escapeHtml(content)
+  }</text>`;
+}
+
+function colour(index: number): string {
+  return COLOURS[index % COLOURS.length];
+}

@@ -1,0 +1,140 @@
+/**
+ * A run from the scenario to the report.
+ *
+ * @module
+ */
+import type { Clock } from "../../models/clock.ts";
+import { seededRandom } from "../../models/random.ts";
+import { closedLoop } from "./closed_loop.ts";
+import { openLoop } from "./open_loop.ts";
+import { encodeRequest, fileInputs, type Payload, randomInputs } from "./payload.ts";
+import { type Plan, planAlone, planRun, type Traces } from "./plan.ts";
+import { intervalSeconds, type Measurements, Recorder } from "./recorder.ts";
+import { makeReport, type Report } from "./report.ts";
+import { parseJsonFile, type Scenario } from "./scenario.ts";
+import type { Sample } from "./sender.ts";
+import { difference, readCounters } from "./server_statistics.ts";
+import { type Exchange, type Fetch, modelPath, Target } from "./target.ts";
+import { parseTrace } from "./trace.ts";
+
+/** What a run touches. */
+export interface Surroundings {
+  /** Real or virtual. */
+  readonly clock: Clock;
+  /** Sends requests. */
+  readonly fetch: Fetch;
+  /** Reads traces and inputs. */
+  readonly readFile: (path: string) => Promise<string>;
+  /** Ends the run early. */
+  readonly stop: AbortSignal;
+  /** Gets every request when it has ended; for progress. */
+  readonly watch: (sample: Sample) => void;
+  /** Told what begins, e.g. `digits alone`. */
+  readonly phase: (what: string) => void;
+}
+
+/**
+ * Does what a scenario says. Everything that can be wrong with it is found before the first request.
+ *
+ * @param alone Run each model by itself first.
+ * @throws {SluiceError} `not_ready` when no server answers; else what is wrong, naming it.
+ */
+export async function runLoad(
+  scenario: Scenario,
+  alone: boolean,
+  surroundings: Surroundings,
+): Promise<Report> {
+  const { clock, fetch, stop, phase } = surroundings;
+  const plan = planRun(scenario, await readTraces(scenario, surroundings));
+  const target = new Target(scenario.url, fetch);
+  const exchange = target.exchange(
+    await readTarget(scenario, target, surroundings),
+    clock,
+    scenario.timeoutSeconds * 1e6,
+  );
+  const drive = (part: Plan) => driveRun(scenario, part, exchange, surroundings);
+
+  const apart: Measurements[] = [];
+  for (const [index, { name }] of scenario.models.entries()) {
+    if (!alone || stop.aborted) break;
+    phase(`${name} alone`);
+    apart.push((await drive(planAlone(plan, index))).records[index]);
+  }
+  phase(apart.length > 0 ? "all together" : "");
+  const before = await readCounters(target);
+  const startedAt = new Date().toISOString();
+  const { records, seconds } = await drive(plan);
+  const after = before && await readCounters(target);
+  return makeReport(
+    scenario,
+    scenario.models.map(({ name }, index) => ({
+      record: records[index],
+      alone: apart[index],
+      server: difference(before?.get(name), after?.get(name)),
+    })),
+    { startedAt, seconds, partial: stop.aborted },
+  );
+}
+
+/** Sends a plan, and gives the record of each model of the scenario. */
+async function driveRun(
+  { models, warmupSeconds, durationSeconds, connections }: Scenario,
+  plan: Plan,
+  exchange: Exchange,
+  { clock, stop, watch }: Surroundings,
+): Promise<{ records: Measurements[]; seconds: number }> {
+  const recorders = models.map(({ sloMs, deadlineMs }) =>
+    new Recorder(sloMs ?? deadlineMs, warmupSeconds, intervalSeconds(durationSeconds))
+  );
+  const startMicros = clock.nowMicros();
+  let stoppedMicros = plan.endMicros;
+  const stopped = () => stoppedMicros = Math.min(stoppedMicros, clock.nowMicros() - startMicros);
+  if (stop.aborted) stopped();
+  stop.addEventListener("abort", stopped, { once: true });
+  const record = (sample: Sample) => {
+    recorders[sample.model].add(sample);
+    watch(sample);
+  };
+  const sending = { clock, startMicros, exchange, record, stop };
+  await Promise.all([
+    openLoop(plan.arrivals, connections, sending),
+    ...plan.clients.map((client) => closedLoop(client, plan.endMicros, sending)),
+  ]);
+  stop.removeEventListener("abort", stopped);
+  return {
+    records: recorders.map((recorder) => recorder.measurements()),
+    seconds: Math.max(0, stoppedMicros / 1e6 - warmupSeconds),
+  };
+}
+
+async function readTraces(scenario: Scenario, { readFile }: Surroundings): Promise<Traces> {
+  const names = scenario.models.map(({ name }) => name);
+  const traces = new Map();
+  for (const { arrivals } of [scenario, ...scenario.models]) {
+    if (arrivals?.kind !== "trace") continue;
+    traces.set(arrivals.file, parseTrace(await readFile(arrivals.file), arrivals.file, names));
+  }
+  return traces;
+}
+
+/** Where each model answers and what it is sent; asks the server. */
+async function readTarget(
+  { models, seed, payloads }: Scenario,
+  target: Target,
+  { readFile }: Surroundings,
+): Promise<{ path: string; payloads: Payload[] }[]> {
+  const binary = await target.takesBinary();
+  const made = [];
+  for (const [index, model] of models.entries()) {
+    const metadata = await target.inputs(model.name, model.version);
+    const random = seededRandom(seed + index);
+    const requests = model.inputs === undefined
+      ? Array.from({ length: payloads }, () => randomInputs(model, metadata, random))
+      : fileInputs(parseJsonFile(await readFile(model.inputs), model.inputs), model.inputs);
+    made.push({
+      path: modelPath(model.name, model.version),
+      payloads: requests.map((inputs) => encodeRequest(inputs, model, binary)),
+    });
+  }
+  return made;
+}

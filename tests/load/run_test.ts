@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { type Clock, VirtualClock } from "../../models/clock.ts";
+import { SluiceError } from "../../models/errors.ts";
+import { inVirtualTime, virtualFetch } from "./fake_server.ts";
+import type { Report } from "./report.ts";
+import { runLoad, type Surroundings } from "./run.ts";
+import { resolveScenario, type ScenarioInput } from "./scenario.ts";
+
+const SECOND = 1e6;
+
+function run(
+  scenario: Partial<ScenarioInput>,
+  virtual: VirtualClock,
+  answeredAt: (nowMicros: number) => number,
+  { alone = false, ...other }: Partial<Surroundings> & { alone?: boolean } = {},
+): Promise<Report> {
+  const whole = resolveScenario({
+    warmupSeconds: 0,
+    arrivals: { kind: "constant", rate: 100 },
+    models: [{ name: "toy" }],
+    ...scenario,
+  }, "test");
+  return inVirtualTime(
+    virtual,
+    runLoad(whole, alone, {
+      clock: virtual,
+      fetch: virtualFetch(virtual, answeredAt),
+      readFile: (path) => Promise.reject(new Error(`reads ${path}`)),
+      stop: new AbortController().signal,
+      watch: () => {},
+      phase: () => {},
+      ...other,
+    }),
+  );
+}
+
+/** Answers after 2 ms, but nothing in the first 500 ms of every 5 s but the first. */
+function stalling(now: number): number {
+  const into = now % (5 * SECOND);
+  return now + 2000 + (now > SECOND && into < SECOND / 2 ? SECOND / 2 - into : 0);
+}
+
+Deno.test("runLoad() shows a stall in the latency from intended send, not in the other", async () => {
+  const report = await run(
+    { durationSeconds: 20, connections: 1 },
+    new VirtualClock(),
+    stalling,
+  );
+  const [{ sent, intended, actual, lag }] = report.models;
+  assert.equal(sent, 2000);
+  assert.ok(intended.p99 > 400, `intended ${intended.p99}`);
+  assert.ok(actual.p99 < 5, `actual ${actual.p99}`);
+  // Waiting for the server's only connection is no fault of the generator.
+  assert.ok(lag.max <= 1, `lag ${lag.max}`);
+  assert.equal(report.verdict.valid, true);
+});
+
+Deno.test("runLoad() shows a stall in both when connections do not run out", async () => {
+  const report = await run({ durationSeconds: 20 }, new VirtualClock(), stalling);
+  const [{ intended, actual }] = report.models;
+  assert.ok(intended.p99 > 400 && actual.p99 > 400);
+});
+
+Deno.test("runLoad() says INVALID when the generator is starved, and skips nothing", async () => {
+  const virtual = new VirtualClock();
+  const starved: Clock = {
+    nowMicros: () => virtual.nowMicros(),
+    at: (atMicros, callback) => virtual.at(atMicros + 50_000, callback),
+    soon: (callback) => virtual.soon(callback),
+  };
+  const report = await run({ durationSeconds: 5 }, virtual, (now) => now + 2000, {
+    clock: starved,
+  });
+  const [{ sent, lag, actual }] = report.models;
+  assert.equal(sent, 500);
+  assert.ok(lag.p99 >= 40, `lag ${lag.p99}`);
+  assert.ok(actual.p99 < 5, `actual ${actual.p99}`);
+  assert.equal(report.verdict.valid, false);
+  assert.match(report.verdict.reasons[0], /^toy: the generator sent late, by \d+\.\d ms at p99/);
+});
+
+Deno.test("runLoad() gives a part when it is interrupted", async () => {
+  const virtual = new VirtualClock();
+  const stop = new AbortController();
+  virtual.at(2 * SECOND, () => stop.abort());
+  const report = await run({ durationSeconds: 10 }, virtual, (now) => now + 100_000, {
+    stop: stop.signal,
+  });
+  assert.equal(report.partial, true);
+  assert.ok(report.seconds >= 2 && report.seconds < 2.01, `${report.seconds}`);
+  const [{ sent, outcomes }] = report.models;
+  assert.ok(sent >= 200 && sent <= 201);
+  assert.ok(outcomes.cancelled >= 9 && outcomes.cancelled <= 12, `${outcomes.cancelled}`);
+});
+
+Deno.test("runLoad() counts who gave up after the timeout", async () => {
+  const report = await run(
+    { durationSeconds: 1, timeoutSeconds: 0.5 },
+    new VirtualClock(),
+    (now) => now + 10 * SECOND,
+  );
+  assert.equal(report.models[0].outcomes.timeout, 100);
+  assert.equal(report.models[0].intended.count, 0);
+});
+
+Deno.test("runLoad() does not count the warm-up", async () => {
+  const report = await run(
+    { durationSeconds: 1, warmupSeconds: 1 },
+    new VirtualClock(),
+    (now) => now + (now < SECOND ? 200_000 : 1000),
+  );
+  const [{ sent, intended }] = report.models;
+  assert.equal(sent, 100);
+  assert.ok(intended.max < 5, `${intended.max}`);
+});
+
+Deno.test("runLoad() keeps one request of each client under way in a closed loop", async () => {
+  const report = await run(
+    { arrivals: undefined, closed: { concurrency: 4 }, durationSeconds: 1 },
+    new VirtualClock(),
+    (now) => now + 10_000,
+  );
+  // 10 ms and at most two of the clock's steps each.
+  assert.ok(report.models[0].sent >= 4 * 80 && report.models[0].sent <= 4 * 100);
+});
+
+Deno.test("runLoad() gives the slowdown of each model against running alone", async () => {
+  let busyUntil = 0;
+  // One at a time, 6 ms each: alone at 80/s it never waits, together every second one does.
+  const report = await run(
+    {
+      durationSeconds: 2,
+      arrivals: undefined,
+      models: ["toy", "other"].map((name) => ({
+        name,
+        arrivals: { kind: "constant", rate: 80 },
+      })),
+    },
+    new VirtualClock(),
+    (now) => busyUntil = Math.max(now, busyUntil) + 6000,
+    { alone: true },
+  );
+  const slowdowns = report.models.map(({ slowdown }) => slowdown!.mean);
+  assert.ok(slowdowns[0] < 1.2, `${slowdowns}`);
+  assert.ok(slowdowns[1] > 1.5, `${slowdowns}`);
+  assert.ok(report.jain < 0.99);
+});
+
+Deno.test("runLoad() says what is wrong before the first request", async () => {
+  const virtual = new VirtualClock();
+  const refused = (part: Partial<ScenarioInput>, message: RegExp, fetch?: Surroundings["fetch"]) =>
+    assert.rejects(
+      () => run(part, virtual, (now) => now, fetch && { fetch }),
+      (error) => error instanceof SluiceError && message.test(error.message),
+    );
+  await refused({}, /^No server answers at http:\/\/127\.0\.0\.1:8000: no route$/, () => {
+    return Promise.reject(new TypeError("no route"));
+  });
+  await refused({}, /^http:\/\/127\.0\.0\.1:8000\/v2 answers with what is no JSON \(/, () => {
+    return Promise.resolve(new Response("<html>"));
+  });
+  await refused({ models: [{ name: "nope" }] }, /models\/nope refused: no route/);
+  await refused({ url: "http://" }, /^url is "http:\/\/"; expected one such as/);
+  await refused(
+    { models: [{ name: "toy", shapes: { x: [1, 5] } }] },
+    /^Model "toy": shapes\.x is \[1,5\]; the server's model has \[-1,4\]$/,
+  );
+});

@@ -1,0 +1,81 @@
+/**
+ * A report for a terminal.
+ *
+ * @module
+ */
+import { type Column, formatTable, printable } from "../../server/commands/table.ts";
+import type { LatencySummary } from "./latency.ts";
+import { formatFigure } from "./metrics.ts";
+import { OUTCOMES } from "./outcome.ts";
+import type { ModelReport, Report } from "./report.ts";
+
+const right = (head: string): Column => ({ head, align: "right" });
+
+const LOAD = [
+  { head: "MODEL" },
+  ...["SENT", "ANSWERED", "SENT/S", "GOODPUT/S", "IN SLO", "SLO", "SLOWDOWN"].map(right),
+  ...["QUEUE", "COMPUTE", "BATCH"].map(right),
+];
+const LATENCY = [
+  { head: "MODEL" },
+  { head: "MILLISECONDS" },
+  ...["MEAN", "P50", "P90", "P95", "P99", "P99.9", "MAX"].map(right),
+];
+const ERRORS = [{ head: "MODEL" }, { head: "NOT ANSWERED" }, right("REQUESTS")];
+
+/** The report as tables; the verdict comes last, where it is seen. */
+export function reportTable(report: Report): string {
+  const { models, jain, partial, seconds, verdict } = report;
+  const errors = models.flatMap(({ name, outcomes }) =>
+    OUTCOMES.filter((kind) => kind !== "ok" && outcomes[kind] > 0)
+      .map((kind) => [name, kind, `${outcomes[kind]}`])
+  );
+  const parts = [
+    formatTable(LOAD, models.map(loadRow)),
+    formatTable(LATENCY, models.flatMap(latencyRows)),
+    ...(errors.length > 0 ? [formatTable(ERRORS, errors)] : []),
+    `${formatFigure(seconds)} s counted${
+      partial ? ", INTERRUPTED: this is a part of the run" : ""
+    }` +
+    `${models.length > 1 ? `; Jain's index ${jain.toFixed(3)}` : ""}\n` +
+    `${verdict.valid ? "VALID" : "INVALID"}: ${verdictText(report)}\n`,
+  ];
+  return parts.join("\n");
+}
+
+/** Why the figures may be used, or may not. */
+export function verdictText({ verdict, models }: Report): string {
+  if (!verdict.valid) return verdict.reasons.map(printable).join("; ");
+  const lag = Math.max(...models.map(({ lag }) => lag.p99));
+  return `the generator kept up, p99 of its lag ${formatFigure(lag)} ms`;
+}
+
+function loadRow(model: ModelReport): string[] {
+  const { name, sent, outcomes, rate, goodput, attainment, sloMs, slowdown, server } = model;
+  return [
+    name,
+    `${sent}`,
+    `${outcomes.ok}`,
+    formatFigure(rate),
+    formatFigure(goodput),
+    `${(attainment * 100).toFixed(1)}%`,
+    sloMs === undefined ? "-" : `${sloMs}ms`,
+    formatFigure(slowdown?.mean),
+    formatFigure(server?.queueMs),
+    formatFigure(server?.computeMs),
+    formatFigure(server?.batch),
+  ];
+}
+
+function latencyRows({ name, intended, actual, lag }: ModelReport): string[][] {
+  const row = (of: string, { mean, p50, p90, p95, p99, p999, max }: LatencySummary) => [
+    name,
+    of,
+    ...[mean, p50, p90, p95, p99, p999, max].map(formatFigure),
+  ];
+  return [
+    row("from intended send", intended),
+    row("from actual send", actual),
+    row("send lag", lag),
+  ];
+}
