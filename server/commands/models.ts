@@ -17,7 +17,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { GatewayClient } from "./gateway_client.ts";
-import { parseMetrics, quantile } from "./prometheus.ts";
+import { parseMetrics, quantile, type Sample } from "./prometheus.ts";
 import { joining } from "./signature.ts";
 import { type Column, formatTable, printable } from "./table.ts";
 
@@ -29,7 +29,7 @@ export interface ModelRow {
   readonly version?: string;
   /** READY, UNAVAILABLE, LOADING, UNLOADING, NOT LOADED; ON DISK when no gateway was asked. */
   readonly state: string;
-  /** Why it is not ready; on disk, whether its requests will be joined, and why. */
+  /** Why it is not ready, or whether its requests are joined, and why. */
   readonly note?: string;
   /** Bytes kept while it is loaded. */
   readonly persistentBytes?: number;
@@ -44,6 +44,9 @@ export interface ModelRow {
   /** 99th percentile, milliseconds. */
   readonly p99Millis?: number;
 }
+
+/** Tells what is no result. */
+type Say = (message: string) => void;
 
 const COLUMNS: readonly (Column & { readonly show: (row: ModelRow) => string })[] = [
   { head: "NAME", show: ({ name }) => name },
@@ -75,7 +78,9 @@ Exit codes: 0 done; 1 failed; 2 wrong flags.
 export const models: Run = defineCommand(
   "models",
   (command: Command) =>
-    command.description("Show every model: state, bytes, queue, requests and latency.")
+    command.description(
+      "Show every model: state, bytes, queue, requests, latency, what is joined and why.",
+    )
       .option("--server <url>", "Ask the gateway there.")
       .option("--repository <dir>", "Show what lies in a folder; ask no gateway.")
       .option("--json", "Print JSON instead of a table.")
@@ -86,23 +91,24 @@ export const models: Run = defineCommand(
     if (server !== undefined && repository !== undefined) {
       throw new UsageError("--server and --repository are both given; expected one of them");
     }
+    const say: Say = (message) => io.err(printable(message) + "\n");
     const rows = repository !== undefined
-      ? await rowsOnDisk(repository)
+      ? await rowsOnDisk(repository, say)
       : server !== undefined
       ? await rowsOfGateway(new GatewayClient(server))
-      : await rowsWithoutFlags((message) => io.err(message + "\n"));
+      : await rowsWithoutFlags(say);
     io.out(json ? JSON.stringify(rows, null, 2) + "\n" : table(rows));
     return EXIT.ok;
   },
 );
 
-async function rowsWithoutFlags(say: (message: string) => void): Promise<ModelRow[]> {
+async function rowsWithoutFlags(say: Say): Promise<ModelRow[]> {
   try {
     return await rowsOfGateway(new GatewayClient(DEFAULT_URL));
   } catch (error) {
     if (!(error instanceof SluiceError) || error.code !== "not_found") throw error;
     say(`${error.message}; this is what lies in ./${DEFAULT_REPOSITORY}`);
-    return await rowsOnDisk(DEFAULT_REPOSITORY);
+    return await rowsOnDisk(DEFAULT_REPOSITORY, say);
   }
 }
 
@@ -125,7 +131,7 @@ async function rowsOfGateway(client: GatewayClient): Promise<ModelRow[]> {
       name,
       version,
       state: state ?? "NOT LOADED",
-      note: reason,
+      note: reason ?? joinedRows(mine("sluice_max_joined_rows")),
       persistentBytes: memory("persistent"),
       ephemeralBytes: memory("ephemeral"),
       queued: mine("nv_inference_pending_request_count")[0]?.value,
@@ -136,8 +142,15 @@ async function rowsOfGateway(client: GatewayClient): Promise<ModelRow[]> {
   });
 }
 
-async function rowsOnDisk(folder: string): Promise<ModelRow[]> {
-  const repository = new FileRepository(folder);
+/** Other servers than this gateway do not say. */
+function joinedRows([sample]: readonly Sample[]): string | undefined {
+  if (sample === undefined) return undefined;
+  const { value: maxRows, labels: { reason } } = sample;
+  return joining({ join: maxRows > 1, maxRows, reason, probe: false });
+}
+
+async function rowsOnDisk(folder: string, warn: Say): Promise<ModelRow[]> {
+  const repository = new FileRepository(folder, { warn });
   const rows: ModelRow[] = [];
   for (const name of await repository.list()) {
     try {

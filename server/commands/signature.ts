@@ -25,7 +25,9 @@ export function formatSignature({ inputs, outputs, notServed }: ModelSignature):
 }
 
 /** Whether requests are joined, and why, or why not, in a line. */
-export function joining({ join, maxRows, reason, probe }: BatchingRule): string {
+export function joining(
+  { join, maxRows, reason, probe }: Pick<BatchingRule, "join" | "maxRows" | "reason" | "probe">,
+): string {
   if (probe) return "whether requests may be joined is found out when it is first loaded";
   return join
     ? `requests are joined, up to ${maxRows} rows: ${printable(reason)}`

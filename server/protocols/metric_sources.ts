@@ -160,6 +160,16 @@ export const GAUGES: readonly Source[] = [
     "Number of requests in an iteration",
     ({ runningRequests }) => runningRequests,
   ),
+  {
+    name: "sluice_max_joined_rows",
+    help: "Rows that an iteration may join, and why; 1 where requests are not joined",
+    labelNames: ["model", "version", "reason"],
+    samples: (engine) =>
+      engine.served().map((served) => {
+        const { join, maxRows, reason } = served.model.batching;
+        return [{ ...labelsOf(served), reason }, join ? maxRows : 1];
+      }),
+  },
   perLane("sluice_lane_bytes", "Working memory of the lane", ({ bytes }) => bytes),
   {
     name: "sluice_memory_bytes",

@@ -272,6 +272,10 @@ Deno.test("register, models and unregister work on a running gateway", () =>
       ]);
       assert.ok(Number(rows[1].persistentBytes) > 0);
       assert.deepEqual([rows[1].queued, rows[1].requests], [0, 0]);
+      assert.match(
+        String(rows[0].note),
+        /^requests are not joined: No input leads with a free dimension$/,
+      );
 
       const gone = await run(unregister, ["double", ...server, "--admin-key", "secret"]);
       assert.deepEqual([gone.code, gone.stderr], [EXIT.ok, ""]);
@@ -302,7 +306,7 @@ Deno.test("models shows the p50 and p99 of what was asked", () =>
       const { stdout } = await run(models, ["--server", gateway.url]);
       assert.match(
         stdout,
-        /^NAME .*\ndouble +1 +READY +\S+ \w+ +\S+ \w+ +0 +20 +[\d.]+ ms +[\d.]+ ms\n$/,
+        /^NAME .*\ndouble +1 +READY +\S+ \w+ +\S+ \w+ +0 +20 +[\d.]+ ms +[\d.]+ ms\n\ndouble\/1: requests are joined, up to 32 rows: .+\n$/,
       );
     } finally {
       await gateway.shutdown();
@@ -315,8 +319,10 @@ Deno.test("models shows what lies in a repository, the broken too", () =>
     const into = ["--repository", repository];
     await run(register, ["double", source, ...into]);
     await Deno.mkdir(join(repository, "empty"));
-    const { code, stdout } = await run(models, into);
+    await Deno.mkdir(join(repository, "no name"));
+    const { code, stdout, stderr } = await run(models, into);
     assert.equal(code, EXIT.ok);
+    assert.match(stderr, /^Folder "no name" of .* is not served: expected a model's name, .*\n$/);
     assert.match(stdout, /\ndouble +1 +ON DISK /);
     assert.match(stdout, /\nempty +- +UNAVAILABLE /);
     assert.match(stdout, /\ndouble\/1: requests are joined, up to 32 rows: /);

@@ -19,6 +19,7 @@ const SAMPLES = [
   'nv_inference_compute_infer_duration_us{model="m",version="2"} 2000',
   'nv_inference_compute_output_duration_us{model="m",version="2"} 6',
   'nv_inference_pending_request_count{model="m",version="2"} 3',
+  'sluice_max_joined_rows{model="m",version="2",reason="A fake"} 1',
   'sluice_queue_bytes{model="m",version="2"} 96',
   'sluice_running_requests{model="m",version="2"} 1',
   'sluice_device_seconds_total{model="m",version="2"} 0.00105',
