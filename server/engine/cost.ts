@@ -10,6 +10,8 @@
 /** Batch sizes share a bucket between powers of two: 1, 2, 3-4, 5-8, ... */
 const BUCKETS = 16;
 const SMOOTHING = 0.2;
+/** The first iterations of a size pay for allocations that later ones do not repeat. */
+const FIRST_ITERATIONS = 3;
 /** A larger batch must make a row cheaper by this much to be worth its longer iteration. */
 const WORTHWHILE = 0.95;
 /** Beyond this, still larger ones are not looked at. */
@@ -39,8 +41,7 @@ export class CostCurve {
   observe(rows: number, micros: number): void {
     const bucket = bucketOf(rows);
     const count = this.#count[bucket]++;
-    if (count < 3) {
-      // The first iterations of a size pay for allocations that later ones do not repeat.
+    if (count < FIRST_ITERATIONS) {
       if (count === 0 || micros / rows < this.#micros[bucket] / this.#rows[bucket]) {
         this.#rows[bucket] = rows;
         this.#micros[bucket] = micros;
@@ -82,7 +83,7 @@ export class CostCurve {
 
   /**
    * Rows to join when `waiting` are there: the smallest batch in which a row costs within 5 % of
-   * the least, and whose estimate fits into `slackMicros`. A size never tried is tried when the
+   * the least, and whose estimate fits into `slackMicros`. A size hardly tried is tried when the
    * sizes below it have paid so far.
    */
   best(waiting: number, maxRows: number, slackMicros: number): number {
@@ -94,7 +95,7 @@ export class CostCurve {
       const rows = Math.min(size, limit);
       const micros = this.estimate(rows);
       if (micros > slackMicros) break;
-      if (this.#count[bucketOf(rows)] === 0) return rows;
+      if (this.#count[bucketOf(rows)] < FIRST_ITERATIONS) return rows;
       const perRow = micros / rows;
       if (perRow <= bestPerRow * WORTHWHILE) {
         best = rows;

@@ -28,6 +28,8 @@ export type LogEntry =
   }
   /** What the device said of a signature's working memory. */
   | { at: number; event: "measure"; model: string; signature: string; bytes: number }
+  /** Memory that weights and probes hold now, and what they have left to each lane, in its order. */
+  | { at: number; event: "reserve"; bytes: number; lanes: number[] }
   | { at: number; event: "remove"; load: number; model: string }
   | { at: number; event: "policy"; name: string; seed: number }
   | {
@@ -130,6 +132,12 @@ export class DecisionLog {
   /** The device was asked for a signature's working memory. */
   measured(at: number, model: string, { key }: Signature, bytes: number): void {
     this.#write({ at, event: "measure", model, signature: key, bytes });
+  }
+
+  /** Memory was taken beside the lanes or given back, maybe at the cost of idle ones. */
+  reserved(at: number, { reservedBytes, all }: Lanes): void {
+    const lanes = all.map((lane) => lane.bytes);
+    this.#write({ at, event: "reserve", bytes: reservedBytes, lanes });
   }
 
   /** A request entered its queue. Tensors are left out: scheduling depends on shapes alone. */

@@ -72,6 +72,13 @@ export class Lanes {
     return best;
   }
 
+  /** What is taken of the device's memory beside these lanes. */
+  get reservedBytes(): number {
+    let bytes = this.ledger.capacityBytes - this.ledger.freeBytes;
+    for (const lane of this.all) bytes -= lane.bytes;
+    return bytes;
+  }
+
   /** Working memory that a lane could have, at most, with what runs elsewhere now. */
   reachBytes(lane: EngineLane): number {
     if (lane.running.length > 0) return lane.bytes;
@@ -88,19 +95,26 @@ export class Lanes {
    */
   grow(lane: EngineLane, bytes: number): void {
     if (bytes <= lane.bytes) return;
-    for (const other of this.all) {
-      if (this.ledger.fits(bytes - lane.bytes)) break;
-      if (other === lane || other.running.length > 0 || other.bytes === 0) continue;
-      this.#resize(other, 0);
-    }
+    this.makeRoom(bytes - lane.bytes, lane);
     this.#resize(lane, bytes);
   }
 
-  /** Shrinks idle lanes that are larger than any loaded model needs. */
-  shrinkTo(bytes: number): void {
+  /** Takes working memory from idle lanes, `except` one, until `bytes` more fit or none is left. */
+  makeRoom(bytes: number, except?: EngineLane): void {
     for (const lane of this.all) {
-      if (lane.running.length === 0 && lane.bytes > bytes) this.#resize(lane, bytes);
+      if (this.ledger.fits(bytes)) return;
+      if (lane !== except && lane.running.length === 0 && lane.bytes > 0) this.#resize(lane, 0);
     }
+  }
+
+  /** Shrinks idle lanes that are larger than `bytes`. */
+  shrinkTo(bytes: number): void {
+    for (const lane of this.all) this.shrink(lane, bytes);
+  }
+
+  /** Shrinks a lane that is larger than `bytes`, if it is idle. */
+  shrink(lane: EngineLane, bytes: number): void {
+    if (lane.running.length === 0 && lane.bytes > bytes) this.#resize(lane, bytes);
   }
 
   #resize(lane: EngineLane, bytes: number): void {

@@ -9,7 +9,7 @@ import type { Device, Executable, Lane, StagedModel, Step } from "../../models/d
 import type { Model } from "../../models/model.ts";
 import { probeJoining, type ProbeResult } from "../../models/probe.ts";
 import type { Random } from "../../models/random.ts";
-import type { MemoryLedger } from "./memory.ts";
+import type { Reservations } from "./reservations.ts";
 
 /** Probes whose result is kept, those of unloaded models too. */
 const KEPT = 1024;
@@ -17,15 +17,15 @@ const KEPT = 1024;
 /** Probes models, each content once. */
 export class Probes {
   readonly #device: Device;
-  readonly #ledger: MemoryLedger;
+  readonly #reservations: Reservations;
   readonly #random: Random;
   /** Those that allowed joining, by fingerprint: other samples may change a refusal, not these. */
   readonly #allowed = new BoundedMap<string, ProbeResult>(KEPT);
 
-  /** `ledger` accounts for the working memory of probes; `random` makes up their inputs. */
-  constructor(device: Device, ledger: MemoryLedger, random: Random) {
+  /** `reservations` give probes their working memory; `random` makes up their inputs. */
+  constructor(device: Device, reservations: Reservations, random: Random) {
     this.#device = device;
-    this.#ledger = ledger;
+    this.#reservations = reservations;
     this.#random = random;
   }
 
@@ -51,7 +51,7 @@ export class Probes {
       if (found.join) this.#allowed.set(model.fingerprint, found);
       return found;
     } finally {
-      this.#ledger.setLane(lane.id, 0);
+      this.#reservations.resize(lane, 0);
     }
   }
 
@@ -59,9 +59,7 @@ export class Probes {
   #fitting(staged: StagedModel, executable: Executable): Pick<Executable, "start"> {
     return {
       start: (lane: Lane, step: Step, expectedMicros, done) => {
-        const bytes = staged.ephemeralBytes(step.signature);
-        this.#ledger.setLane(lane.id, bytes);
-        lane.resize(bytes);
+        this.#reservations.resize(lane, staged.ephemeralBytes(step.signature));
         executable.start(lane, step, expectedMicros, done);
       },
     };

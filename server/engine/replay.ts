@@ -96,6 +96,9 @@ class Replay {
       case "measure":
         this.#measured.set(`${entry.model} ${entry.signature}`, entry.bytes);
         break;
+      case "reserve":
+        this.#reserve(entry);
+        break;
       case "arrive":
         this.#arrive(entry);
         break;
@@ -156,6 +159,18 @@ class Replay {
     this.#models.set(entry.model, loaded);
     this.#groups.set(loaded, new Map());
     this.#following.addModel(loaded);
+  }
+
+  /** One owner stands for all that held memory. */
+  #reserve({ bytes, lanes }: Entry<"reserve">): void {
+    if (this.#lanes === undefined) throw lost("it names no engine at its start");
+    const { ledger } = this.#lanes;
+    ledger.releasePersistent(this);
+    this.#lanes.all.forEach((lane, index) => this.#lanes!.shrink(lane, lanes[index]));
+    if (!ledger.fits(bytes)) {
+      throw lost(`${bytes} bytes are reserved, but lanes leave only ${ledger.freeBytes}`);
+    }
+    ledger.takePersistent(this, "", bytes);
   }
 
   #removeModel({ load, model }: Entry<"remove">): void {

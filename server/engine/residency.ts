@@ -11,6 +11,7 @@ import type { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import { Probes } from "./probes.ts";
 import type { QueueLimits } from "./queue.ts";
+import { Reservations } from "./reservations.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 /** Loads and unloads model versions. */
@@ -19,6 +20,7 @@ export class Residency {
   readonly #scheduler: Scheduler;
   readonly #lanes: Lanes;
   readonly #limits: QueueLimits;
+  readonly #reservations: Reservations;
   readonly #probes: Probes;
 
   /** `limits` bound each model's queue; `random` makes up the inputs of probes. */
@@ -33,7 +35,8 @@ export class Residency {
     this.#scheduler = scheduler;
     this.#lanes = lanes;
     this.#limits = limits;
-    this.#probes = new Probes(device, lanes.ledger, random);
+    this.#reservations = new Reservations(lanes, scheduler);
+    this.#probes = new Probes(device, this.#reservations, random);
   }
 
   /**
@@ -42,12 +45,12 @@ export class Residency {
    * @throws {SluiceError} `invalid_argument` for a bad file, `out_of_memory`.
    */
   async load(model: Model): Promise<LoadedModel> {
-    const { ledger } = this.#lanes;
     const label = `${model.name}/${model.version}`;
     const holder = `model '${label}'${
       this.#isLoaded(label) ? " (beside the one it replaces)" : ""
     }`;
-    if (!ledger.fits(model.fileBytes)) this.#lanes.shrinkTo(0);
+    const { ledger } = this.#lanes;
+    this.#reservations.makeRoom(model.fileBytes);
     if (!ledger.fits(model.fileBytes)) {
       throw new SluiceError(
         "out_of_memory",
@@ -58,8 +61,7 @@ export class Residency {
     const staged = await this.#device.stage(model);
     const measured = this.#logged(label, staged);
     try {
-      if (!ledger.fits(staged.persistentBytes)) this.#lanes.shrinkTo(0);
-      ledger.takePersistent(measured, holder, staged.persistentBytes);
+      this.#reservations.takeWeights(measured, holder, staged.persistentBytes);
       const executable = await staged.upload();
       const settled = await this.#probes.settle(model, staged, executable);
       return new LoadedModel(
@@ -70,7 +72,7 @@ export class Residency {
         this.#scheduler.nowMicros,
       );
     } catch (error) {
-      ledger.releasePersistent(measured);
+      this.#releaseWeights(measured);
       await staged[Symbol.asyncDispose]();
       await this.#device.trim();
       throw error;
@@ -119,9 +121,13 @@ export class Residency {
   async unload(loaded: LoadedModel): Promise<void> {
     await loaded.executable[Symbol.asyncDispose]();
     await loaded.staged[Symbol.asyncDispose]();
-    this.#lanes.ledger.releasePersistent(loaded.staged);
-    const needed = Math.max(0, ...this.#scheduler.models.map((other) => other.ephemeralBytes));
-    this.#lanes.shrinkTo(needed);
+    this.#releaseWeights(loaded.staged);
     await this.#device.trim();
+  }
+
+  /** Lanes then keep what the models that are left have needed. */
+  #releaseWeights(owner: object): void {
+    const needed = this.#scheduler.models.map((other) => other.ephemeralBytes);
+    this.#reservations.releaseWeights(owner, Math.max(0, ...needed));
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { VirtualClock } from "../../../models/clock.ts";
 import { SluiceError } from "../../../models/errors.ts";
 import { type Answer, openVirtualEngine, testModel } from "./fixture.ts";
 
@@ -65,15 +66,11 @@ Deno.test("unload() waits for a load that began before it, of a new model too", 
   ]);
 });
 
-Deno.test("load() probes a model once and again only when its content has changed", async () => {
-  let iterations = 0;
-  const iteration = () => {
-    iterations++;
-    return undefined;
-  };
+/** A model that declares nothing about joining, and whose axes are named so that a probe is worth it. */
+const UNDECLARED = (() => {
   const { batching, signature: { inputs, outputs } } = testModel("m");
   const rows = { dimNames: ["rows", undefined] };
-  const unknown = {
+  return {
     batching: { ...batching, join: false, probe: true },
     signature: {
       inputs: [{ ...inputs[0], ...rows }],
@@ -81,18 +78,47 @@ Deno.test("load() probes a model once and again only when its content has change
       notServed: [],
     },
   };
-  await using sluice = await openVirtualEngine([testModel("m", unknown)], {
+})();
+
+/** Lets virtual time pass until a load has ended. */
+async function loadedInTime(loaded: Promise<void>, clock: VirtualClock): Promise<void> {
+  let loading = true;
+  const ended = loaded.finally(() => loading = false);
+  while (loading) {
+    await settle();
+    clock.advanceTo(clock.nowMicros() + 1e6);
+  }
+  await ended;
+}
+
+Deno.test("a probe gets its working memory at the cost of idle lanes", async () => {
+  await using sluice = await openVirtualEngine([testModel("first")], {
+    memoryBytes: 3000,
+    ephemeralBytes: () => 800,
+  });
+  const { engine, clock, repository } = sluice;
+  sluice.send("first");
+  clock.advanceTo(1e6);
+  assert.equal(engine.lanes()[0].bytes, 800); // 1000 + 800 are taken, the next model leaves 200
+  repository.models.set("m", [testModel("m", UNDECLARED)]);
+  await loadedInTime(engine.load("m"), clock);
+  const { join, reason } = engine.find("m").model.batching;
+  assert.ok(join, reason);
+  assert.equal(engine.lanes()[0].bytes, 0);
+});
+
+Deno.test("load() probes a model once and again only when its content has changed", async () => {
+  let iterations = 0;
+  const iteration = () => {
+    iterations++;
+    return undefined;
+  };
+  await using sluice = await openVirtualEngine([testModel("m", UNDECLARED)], {
     faults: { iteration },
   }, { loadAll: false });
   const { engine, clock, repository } = sluice;
   const load = async () => {
-    let loading = true;
-    const loaded = engine.load("m").finally(() => loading = false);
-    while (loading) {
-      await settle();
-      clock.advanceTo(clock.nowMicros() + 1e6);
-    }
-    await loaded;
+    await loadedInTime(engine.load("m"), clock);
     const { join, reason } = engine.find("m").model.batching;
     assert.ok(join, reason);
   };
@@ -102,7 +128,7 @@ Deno.test("load() probes a model once and again only when its content has change
   await engine.unload("m");
   await load();
   assert.equal(iterations, probe);
-  repository.models.set("m", [testModel("m", { ...unknown, fingerprint: "changed" })]);
+  repository.models.set("m", [testModel("m", { ...UNDECLARED, fingerprint: "changed" })]);
   await load();
   assert.equal(iterations, 2 * probe);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { LogEntry } from "../../../server/engine/decision_log.ts";
-import { replay } from "../../../server/engine/replay.ts";
+import { type Decided, replay } from "../../../server/engine/replay.ts";
 import { POLICIES } from "../../../policies/mod.ts";
 import { openVirtualEngine, testModel } from "./fixture.ts";
 
@@ -19,9 +19,13 @@ const action = fc.record({
   micros: fc.integer({ min: 0, max: 800 }),
 });
 
+const actions = fc.array(action, { minLength: 30, maxLength: 120 });
+/** Ample, or hardly enough for a reload beside three models of 1000 bytes. */
+const memory = fc.constantFrom(40_000, 4150);
+
 Deno.test("replay() makes the decisions that were recorded, whatever happened", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 30, maxLength: 120 }), async (actions) => {
+    fc.asyncProperty(actions, memory, async (actions, memoryBytes) => {
       const log: LogEntry[] = [];
       const { batching } = testModel("a");
       await using sluice = await openVirtualEngine(
@@ -31,7 +35,7 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
           testModel("c", { batching: { ...batching, join: false } }),
         ],
         {
-          memoryBytes: 40_000,
+          memoryBytes,
           costs: new Map([
             ["a", { byRows: [[1, 40], [8, 60]] }],
             ["b", { byRows: [[1, 100], [8, 700]] }],
@@ -54,7 +58,9 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
           // What is queued stays with the model that is replaced.
           const [served] = sluice.repository.models.get(model)!;
           sluice.repository.models.set(model, [{ ...served, fingerprint: `${++content}` }]);
-          await sluice.engine.load(model);
+          await sluice.engine.load(model).catch((error) =>
+            assert.equal(error.code, "out_of_memory")
+          );
         } else sluice.clock.advanceTo(sluice.clock.nowMicros() + micros);
       }
       sluice.clock.advanceTo(sluice.clock.nowMicros() + 1e6);
@@ -63,6 +69,46 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
     { numRuns: 60, seed: 20 },
   );
 });
+
+Deno.test("replay() has the memory that there was: weights and lanes that gave way to them", async () => {
+  const log: LogEntry[] = [];
+  const names = ["small", "large", "late"];
+  await using sluice = await openVirtualEngine(names.map((name) => testModel(name)), {
+    memoryBytes: 4200, // 1200 beside the weights: too little for both kinds of iteration at once
+    ephemeralBytes: ({ name }) => name === "large" ? 900 : 400,
+    costs: new Map(names.map((name) => [name, { byRows: [[1, 100]] }])),
+  }, { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) });
+  const { engine, clock, send } = sluice;
+  const changes = [
+    () => engine.unload("late"),
+    () => engine.load("late"), // lanes that have grown give way
+    () => Promise.resolve(),
+  ];
+  for (const change of changes) {
+    for (const name of ["small", "large", "small", "large"]) {
+      send(name);
+      clock.advanceTo(clock.nowMicros() + 10);
+    }
+    clock.advanceTo(clock.nowMicros() + 10_000);
+    await change();
+  }
+  assert.deepEqual(replay(log, POLICIES), decisionsOf(log));
+  const careless = log.filter(({ event }) => event !== "reserve");
+  assert.notDeepEqual(replayed(careless), decisionsOf(log), "memory was not tight");
+});
+
+/** The decisions until the log cannot be followed. */
+function replayed(log: readonly LogEntry[]): Decided[] {
+  const upTo = log.findIndex((_, index) => {
+    try {
+      replay(log.slice(0, index + 1), POLICIES);
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  return replay(log.slice(0, upTo === -1 ? log.length : upTo), POLICIES);
+}
 
 Deno.test("replay() shows where another policy would have decided otherwise", async () => {
   const log: LogEntry[] = [];

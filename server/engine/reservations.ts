@@ -1,0 +1,68 @@
+/**
+ * Device memory for what is no iteration: weights, and the runs of a probe. Idle lanes make room for
+ * it, and the decision log is told, since what lanes can have decides what can run.
+ *
+ * @module
+ */
+import type { Lane } from "../../models/device.ts";
+import type { Lanes } from "./lanes.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** Takes memory beside the engine's lanes and gives it back. */
+export class Reservations {
+  readonly #lanes: Lanes;
+  readonly #scheduler: Scheduler;
+
+  /** `scheduler` has the log; it is about the same lanes. */
+  constructor(lanes: Lanes, scheduler: Scheduler) {
+    this.#lanes = lanes;
+    this.#scheduler = scheduler;
+  }
+
+  /** Takes working memory from idle lanes until `bytes` are free, or none is left. */
+  makeRoom(bytes: number): void {
+    this.#change(() => this.#lanes.makeRoom(bytes));
+  }
+
+  /**
+   * Takes `bytes` for a model's weights, to be released by the same owner.
+   *
+   * @throws {SluiceError} `out_of_memory`, naming it as `name`.
+   */
+  takeWeights(owner: object, name: string, bytes: number): void {
+    this.#change(() => {
+      this.#lanes.makeRoom(bytes);
+      this.#lanes.ledger.takePersistent(owner, name, bytes);
+    });
+  }
+
+  /** Gives weights back; idle lanes keep no more than `laneBytes`. */
+  releaseWeights(owner: object, laneBytes: number): void {
+    this.#change(() => {
+      this.#lanes.ledger.releasePersistent(owner);
+      this.#lanes.shrinkTo(laneBytes);
+    });
+  }
+
+  /**
+   * Gives a lane that is none of the engine's so much working memory.
+   *
+   * @throws {SluiceError} `out_of_memory`
+   */
+  resize(lane: Lane, bytes: number): void {
+    this.#change(() => {
+      this.#lanes.makeRoom(bytes - lane.bytes);
+      this.#lanes.ledger.setLane(lane.id, bytes);
+      lane.resize(bytes);
+    });
+  }
+
+  #change(act: () => void): void {
+    const { log, clock } = this.#scheduler;
+    try {
+      act();
+    } finally {
+      log?.reserved(clock.nowMicros(), this.#lanes);
+    }
+  }
+}
