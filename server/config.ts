@@ -113,7 +113,9 @@ const settings = {
     .describe("Threads of ONNX Runtime's one pool, shared by all lanes. Without it: all cores.")
     .register(notes, { argument: "<n>", expected: PARALLEL }),
   memory: size.optional()
-    .describe("What models and lanes may take. Without it: three quarters of the machine's memory.")
+    .describe(
+      "What models and lanes may take; at most what the machine has. Without it: 3/4 of that.",
+    )
     .register(notes, { argument: "<size>", expected: SIZE }),
   policy: z.string().refine((text) => POLICIES.has(text) || /[./\\]/.test(text))
     .default(DEFAULT_POLICY.name)

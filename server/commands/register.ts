@@ -13,6 +13,7 @@ import {
   FileRepository,
   type NewVersion,
 } from "../../models/repository.ts";
+import { checkModelName } from "../../models/repository/names.ts";
 import { fetchSource } from "../../models/sources/fetch.ts";
 import { formatBytes } from "../bytes.ts";
 import { openDevice } from "../devices.ts";
@@ -37,8 +38,8 @@ import { type Trial, tryModel } from "./trial.ts";
 
 const AFTER_HELP = `
 SOURCE is a file, a folder (of Triton's layout, or with one .onnx file in it), a path in an npm
-package (npm:package@version/path), or an https URL with --sha256. Of a folder of Triton's layout all
-versions come and keep their numbers, or the one that --version names.
+package (npm:package@version/path), or an https URL with --sha256. Of a folder of Triton's layout
+all versions come and keep their numbers, or the one that --version names.
 
 Settings are the model's: --max-batch, --priority, --weight, --pin, samples, labels and config.pbtxt
 hold for all its versions, also for those that were there before.
@@ -75,6 +76,7 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
   const flags = command.opts<Flags>();
   const [name, source] = command.args;
   const { version, settings } = await usage(Promise.try(() => readFlags(flags)));
+  checkModelName(name); // before anything is fetched
   const gateway = flags.server === undefined
     ? undefined
     : new GatewayClient(flags.server, adminKey(flags.adminKey, io));
@@ -137,12 +139,15 @@ function defineFlags(command: Command): Command {
 }
 
 function readFlags(flags: Flags): Required<Pick<Addition, "settings">> & { version?: number } {
-  const { version, maxBatch, priority, weight, pin, repository, server } = flags;
+  const { version, maxBatch, priority, weight, pin, sha256, repository, server } = flags;
   if (repository !== undefined && server !== undefined) {
     throw new UsageError("--repository and --server are both given; expected one of them");
   }
   if (weight !== undefined && !(Number(weight) > 0 && Number(weight) < Infinity)) {
     throw new UsageError(`--weight is "${weight}"; expected a number above 0`);
+  }
+  if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256)) {
+    throw new UsageError(`--sha256 is "${sha256}"; expected 64 hexadecimal digits`);
   }
   return {
     version: version === undefined ? undefined : wholeNumber("--version", version),

@@ -12,8 +12,8 @@ import { adminKey, GatewayClient } from "./gateway_client.ts";
 
 const AFTER_HELP = `
 A running gateway goes on serving what it has loaded from its repository until it is told to unload
-it: use --server for that, which leaves the repository as it is. With its last version a model is gone,
-and its settings with it; before that they stay, since they are those of all its versions.
+it: use --server for that, which leaves the repository as it is. Settings are those of all versions
+of a model: they go with the last one.
 
 Examples:
   deno task unregister digits

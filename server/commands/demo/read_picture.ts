@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { messageOf, SluiceError } from "../../../models/errors.ts";
 import { defineCommand, EXIT, type Run, runAsProcess } from "../command.ts";
 import { GatewayClient } from "../gateway_client.ts";
 import { withProgress } from "../progress.ts";
@@ -35,23 +36,42 @@ export async function readPicture(
   });
 }
 
+const DEFAULT_URL = "http://127.0.0.1:8000";
+
+const AFTER_HELP = `
+Examples:
+  deno task read-picture page.png
+  deno task read-picture page.png --server http://gateway:8000
+
+Exit codes: 0 done; 1 failed; 2 wrong flags.
+`;
+
 /** Prints the text in a picture. */
 export const readPictureCommand: Run = defineCommand(
   "read-picture",
   (command) =>
     command.description("Read the text in a picture with a gateway that runs the demo's models.")
       .argument("<picture>", "A PNG file.")
-      .option("--server <url>", "The gateway.", "http://127.0.0.1:8000"),
+      .option("--server <url>", `The gateway. (default: ${DEFAULT_URL})`)
+      .addHelpText("after", AFTER_HELP),
   async (command, io) => {
     const [file] = command.args;
-    const gateway = new GatewayClient(command.opts<{ server: string }>().server);
-    const png = await Deno.readFile(file);
+    const gateway = new GatewayClient(command.opts<{ server?: string }>().server ?? DEFAULT_URL);
+    const png = await readFile(file);
     await checkModels(gateway);
     const characters = await withProgress(io, "Fetching the alphabet", fetchCharacters());
     for (const { text } of await readPicture(png, gateway.url, characters)) io.out(`${text}\n`);
     return EXIT.ok;
   },
 );
+
+async function readFile(path: string): Promise<Uint8Array> {
+  try {
+    return await Deno.readFile(path);
+  } catch (cause) {
+    throw new SluiceError("not_found", `${path} cannot be read: ${messageOf(cause)}`, { cause });
+  }
+}
 
 async function checkModels(gateway: GatewayClient): Promise<void> {
   const index = await gateway.index();

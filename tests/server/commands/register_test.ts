@@ -179,6 +179,8 @@ Deno.test("register refuses names, sources and flags that cannot be meant", () =
         EXIT.failed,
         /repository .* missing/,
       ],
+      [["../double", "nowhere.onnx", ...into], EXIT.failed, /Model name .* is not allowed/],
+      [["double", source, "--sha256", "zz", ...into], EXIT.usage, /--sha256 is "zz"; expected 64/],
       [["double", source, "--version", "0", ...into], EXIT.usage, /--version is "0"; expected/],
       [["double", source, "--weight", "none", ...into], EXIT.usage, /--weight is "none"; expected/],
       [["double", source, "--server", "a:1", ...into], EXIT.usage, /are both given/],
