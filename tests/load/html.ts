@@ -9,6 +9,7 @@ import { reportTable } from "./table.ts";
 
 const STYLE = `
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
+h1 { font-size: 1.3rem }
 pre { overflow-x: auto; font-size: 12px }
 svg { width: 100%; margin: 1rem 0 }
 svg text { font: 11px system-ui, sans-serif; fill: currentColor }
@@ -25,7 +26,7 @@ export function reportHtml(report: Report): string {
   const { models, scenario, startedAt, verdict, partial } = report;
   const title = `Load on ${scenario.url}, ${startedAt}`;
   const warnings = [
-    ...(verdict.valid ? [] : [`INVALID: ${verdict.reasons.join("; ")}`]),
+    ...verdict.reasons.map((reason) => `INVALID: ${reason}`),
     ...(partial ? ["INTERRUPTED: these are figures of a part of the run"] : []),
   ];
   const plots = [
@@ -78,18 +79,17 @@ function timePlot(models: readonly ModelReport[]): string {
   const last = Math.max(0, ...models.map(({ intervals }) => intervals.at(-1)?.fromSeconds ?? 0));
   return linePlot(
     {
-      title: "Latency over time, from intended send",
+      title: "Latency over time, from intended send: p99, and p50 dashed",
       x: "seconds",
       y: "ms",
       ticks: [0, 0.25, 0.5, 0.75, 1].map((part) =>
         [part * last, (part * last).toFixed(1)] as const
       ),
     },
-    models.flatMap(({ name, intervals }) =>
-      (["p99", "p50"] as const).map((key) => ({
-        name: `${name} ${key}`,
-        points: intervals.map((interval) => [interval.fromSeconds, interval[key]] as const),
-      }))
-    ),
+    models.map(({ name, intervals }) => ({
+      name,
+      points: intervals.map(({ fromSeconds, p99 }) => [fromSeconds, p99] as const),
+      dashed: intervals.map(({ fromSeconds, p50 }) => [fromSeconds, p50] as const),
+    })),
   );
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { dirname } from "node:path";
 import { SystemClock } from "../../models/clock.ts";
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import {
@@ -12,6 +13,7 @@ import {
   type Run,
   runAsProcess,
   usage,
+  UsageError,
 } from "../../server/commands/command.ts";
 import type { Io } from "../../server/commands/io.ts";
 import { stopSignals } from "../../server/commands/stop_signals.ts";
@@ -81,6 +83,12 @@ const run: Run = defineCommand(
     const thresholds = await usage(
       Promise.resolve().then(() => flags.failIf?.map((text) => parseThreshold(text, names)) ?? []),
     );
+    const outputs = [
+      { flag: "--json", file: flags.json, text: toJson },
+      { flag: "--csv", file: flags.csv, text: reportCsv },
+      { flag: "--html", file: flags.html, text: reportHtml },
+    ];
+    for (const { flag, file } of outputs) await checkFolder(flag, file);
     const clock = new SystemClock();
     const stop = new AbortController();
     using signals = stopSignals(io);
@@ -98,14 +106,8 @@ const run: Run = defineCommand(
       });
     }
     io.out(reportTable(report));
-    for (
-      const [file, text] of [
-        [flags.json, () => JSON.stringify(report, null, 2) + "\n"],
-        [flags.csv, () => reportCsv(report)],
-        [flags.html, () => reportHtml(report)],
-      ] as const
-    ) {
-      if (file !== undefined) await Deno.writeTextFile(file, text());
+    for (const { file, text } of outputs) {
+      if (file !== undefined) await Deno.writeTextFile(file, text(report));
     }
     const failures = thresholds.flatMap((threshold) => broken(threshold, report));
     for (const failure of failures) io.err(`Failed: ${failure}\n`);
@@ -123,6 +125,22 @@ async function readScenario(flags: Flags): Promise<Scenario> {
   refuseBesideFile(flags);
   const given = parseJsonFile(await readFile(flags.scenario), flags.scenario);
   return resolveScenario({ ...Object(given), ...overrides(flags) }, flags.scenario);
+}
+
+function toJson(report: Report): string {
+  return JSON.stringify(report, null, 2) + "\n";
+}
+
+/** A wrong path is found before the run, not after it. */
+async function checkFolder(flag: string, file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  const folder = dirname(file);
+  try {
+    if ((await Deno.stat(folder)).isDirectory) return;
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+  }
+  throw new UsageError(`${flag} is "${file}"; there is no folder "${folder}"`);
 }
 
 async function readFile(path: string): Promise<string> {

@@ -109,6 +109,10 @@ for (
       ["--model", "a", "--rate", "1", "--fail-if", "p98>1"],
       '--fail-if "p98>1": there is no metric',
     ],
+    [
+      ["--model", "a", "--rate", "1", "--html", "/nowhere/at/all.html"],
+      '--html is "/nowhere/at/all.html"; there is no folder "/nowhere/at"',
+    ],
     [["compare", "a.json"], "Missing required argument 'B.json'"],
   ] as const
 ) {

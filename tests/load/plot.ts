@@ -5,12 +5,17 @@
  */
 import { formatFigure } from "./metrics.ts";
 
-/** One line of a plot. */
+/** A place in the units of its axes. */
+export type Point = readonly [x: number, y: number];
+
+/** One or two lines of a plot, in one colour. */
 export interface Series {
   /** For the legend. */
   readonly name: string;
   /** Ascending in x. */
-  readonly points: readonly (readonly [x: number, y: number])[];
+  readonly points: readonly Point[];
+  /** A second line, dashed. */
+  readonly dashed?: readonly Point[];
 }
 
 /** How a line plot is labelled. */
@@ -31,17 +36,20 @@ const COLOURS = ["#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2
 
 /** A plot of lines with a legend. */
 export function linePlot(axes: Axes, series: readonly Series[]): string {
-  const points = series.flatMap((line) => line.points);
+  const points = series.flatMap((line) => [...line.points, ...(line.dashed ?? [])]);
   const xs = [...points.map(([x]) => x), ...axes.ticks.map(([x]) => x)];
   const [from, to] = [Math.min(...xs), Math.max(...xs)];
   const x = (value: number) =>
     LEFT + (WIDTH - LEFT - RIGHT) * (to > from ? (value - from) / (to - from) : 0);
   const { y, grid } = vertical(points.map(([, value]) => value));
-  const lines = series.map((line, index) =>
-    `<polyline fill="none" stroke="${colour(index)}" stroke-width="1.5" points="${
-      line.points.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`).join(" ")
-    }"/>`
-  );
+  const polyline = (line: readonly Point[], index: number, style: string) =>
+    `<polyline fill="none" stroke="${colour(index)}" stroke-width="1.5"${style} points="${
+      line.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`).join(" ")
+    }"/>`;
+  const lines = series.flatMap(({ points, dashed = [] }, index) => [
+    polyline(points, index, ""),
+    ...(dashed.length > 0 ? [polyline(dashed, index, ' stroke-dasharray="3 3"')] : []),
+  ]);
   const ticks = axes.ticks.map(([at, label]) => text(x(at), HEIGHT - BOTTOM + 16, label, "middle"));
   return svg(axes, [...grid, ...ticks, ...lines, ...legend(series.map(({ name }) => name))]);
 }
@@ -72,17 +80,17 @@ export function escapeHtml(given: string): string {
   return given.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** The y axis: from 0 to a round number above the largest value. */
+/** The y axis: from 0 to a round number that is no less than the largest value. */
 function vertical(values: readonly number[]): { y: (value: number) => number; grid: string[] } {
-  const step = roundStep(values.reduce((a, b) => Math.max(a, b), 0) / 5);
-  const most = step * 5;
-  const y = (value: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / most;
-  const grid = [0, 1, 2, 3, 4, 5].flatMap((n) => [
-    `<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(n * step)}" y2="${
-      y(n * step)
-    }"/>`,
-    text(LEFT - 6, y(n * step) + 4, formatFigure(n * step), "end"),
-  ]);
+  const largest = values.reduce((a, b) => Math.max(a, b), 0);
+  const step = roundStep(largest / 5);
+  const steps = Math.max(1, Math.ceil(largest / step));
+  const y = (value: number) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * value / step / steps;
+  const grid = Array.from({ length: steps + 1 }, (_, n) => {
+    const at = y(n * step).toFixed(1);
+    return `<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}"/>` +
+      text(LEFT - 6, y(n * step) + 4, formatFigure(n * step), "end");
+  });
   return { y, grid };
 }
 

@@ -25,7 +25,7 @@ const ERRORS = [{ head: "MODEL" }, { head: "NOT ANSWERED" }, right("REQUESTS")];
 
 /** The report as tables; the verdict comes last, where it is seen. */
 export function reportTable(report: Report): string {
-  const { models, jain, partial, seconds, verdict } = report;
+  const { models, jain, partial, seconds } = report;
   const errors = models.flatMap(({ name, outcomes }) =>
     OUTCOMES.filter((kind) => kind !== "ok" && outcomes[kind] > 0)
       .map((kind) => [name, kind, `${outcomes[kind]}`])
@@ -38,16 +38,18 @@ export function reportTable(report: Report): string {
       partial ? ", INTERRUPTED: this is a part of the run" : ""
     }` +
     `${models.length > 1 ? `; Jain's index ${jain.toFixed(3)}` : ""}\n` +
-    `${verdict.valid ? "VALID" : "INVALID"}: ${verdictText(report)}\n`,
+    verdictLines(report),
   ];
   return parts.join("\n");
 }
 
 /** Why the figures may be used, or may not. */
-export function verdictText({ verdict, models }: Report): string {
-  if (!verdict.valid) return verdict.reasons.map(printable).join("; ");
+function verdictLines({ verdict, models }: Report): string {
+  if (!verdict.valid) {
+    return verdict.reasons.map((reason) => `INVALID: ${printable(reason)}\n`).join("");
+  }
   const lag = Math.max(...models.map(({ lag }) => lag.p99));
-  return `the generator kept up, p99 of its lag ${formatFigure(lag)} ms`;
+  return `VALID: the generator kept up, p99 of its lag ${formatFigure(lag)} ms\n`;
 }
 
 function loadRow(model: ModelReport): string[] {
