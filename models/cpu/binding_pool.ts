@@ -7,7 +7,7 @@ import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Signature } from "../device.ts";
 import type { TensorSpec } from "../tensor.ts";
 import { Binding } from "./binding.ts";
-import type { ShortRun } from "./measure.ts";
+import { inPlaceEstimate, type ShortRun } from "./measure.ts";
 import { RunTimes } from "./run_times.ts";
 import { inputElements } from "./working_memory.ts";
 
@@ -35,7 +35,7 @@ export interface PooledSignature {
 export class BindingPool implements Disposable {
   readonly #session: Session;
   readonly #outputs: readonly TensorSpec[];
-  readonly #shortRun: ShortRun | undefined;
+  readonly #shortRuns: readonly ShortRun[];
   readonly #limits: PoolLimits;
   /** In order of their last use, the latest at the end. */
   readonly #signatures = new Map<string, PooledSignature>();
@@ -49,10 +49,10 @@ export class BindingPool implements Disposable {
   constructor(
     session: Session,
     outputs: readonly TensorSpec[],
-    shortRun: ShortRun | undefined,
+    shortRuns: readonly ShortRun[],
     limits: PoolLimits,
   ) {
-    this.#shortRun = shortRun;
+    this.#shortRuns = shortRuns;
     this.#session = session;
     this.#outputs = outputs;
     this.#limits = limits;
@@ -77,11 +77,9 @@ export class BindingPool implements Disposable {
     return entry;
   }
 
-  /** A signature never run is taken to cost what its size says, and no less than what was timed. */
+  /** A signature never run is taken to cost what trials of its size did. */
   #times({ inputs }: Signature): RunTimes {
-    if (this.#shortRun === undefined) return new RunTimes();
-    const { elements, micros } = this.#shortRun;
-    return new RunTimes(micros * Math.max(1, inputElements(inputs) / Math.max(1, elements)));
+    return new RunTimes(inPlaceEstimate(this.#shortRuns, inputElements(inputs)));
   }
 
   /**

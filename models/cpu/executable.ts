@@ -34,17 +34,17 @@ export class CpuExecutable implements Executable {
   /**
    * Takes no ownership of the session.
    *
-   * @param shortRun A run that was timed while the event loop was quiet.
+   * @param shortRuns Runs that were timed while the event loop was quiet.
    * @param onDispose Called once, when nothing of the session is used any more.
    */
   constructor(
     model: Model,
     session: Session,
-    shortRun: ShortRun | undefined,
+    shortRuns: readonly ShortRun[],
     onDispose: () => void,
   ) {
     this.#model = model;
-    this.#pool = new BindingPool(session, model.signature.outputs, shortRun, POOL_LIMITS);
+    this.#pool = new BindingPool(session, model.signature.outputs, shortRuns, POOL_LIMITS);
     this.#onDispose = onDispose;
   }
 

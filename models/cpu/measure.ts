@@ -17,8 +17,8 @@ export interface Measurement {
   readonly arenaWeightBytes: number;
   /** What its iterations need besides. */
   readonly workingMemory: WorkingMemory;
-  /** The smallest trial, where it is short. */
-  readonly shortRun?: ShortRun;
+  /** Trials that were short, ascending. */
+  readonly shortRuns: readonly ShortRun[];
 }
 
 /** A run so short that it could be made in place. */
@@ -27,6 +27,19 @@ export interface ShortRun {
   readonly elements: number;
   /** Its time in ONNX Runtime, microseconds, without a hop to a thread. */
   readonly micros: number;
+}
+
+/**
+ * What a run of so many elements is expected to take in place: no more than a larger trial, and
+ * beyond the largest in proportion to it. Infinity where no trial was short.
+ */
+export function inPlaceEstimate(shortRuns: readonly ShortRun[], elements: number): number {
+  let micros = Infinity;
+  for (const run of shortRuns) {
+    if (run.elements >= elements) return run.micros;
+    micros = run.micros * elements / Math.max(1, run.elements);
+  }
+  return micros;
 }
 
 /** Runs that a load is worth. */
@@ -52,7 +65,7 @@ export async function measure(
   const arenaWeightBytes = session.arenaStatistics().inUse;
   const samples: MemorySample[] = [];
   let microsPerElement = 0;
-  let shortRun: ShortRun | undefined;
+  const shortRuns: ShortRun[] = [];
   for (const trial of trialsBySize(model)) {
     if (samples.length === MOST_RUNS || options.signal?.aborted) break;
     const elements = inputElements(trial.inputs);
@@ -61,14 +74,14 @@ export async function measure(
       const { micros, sample, inPlaceMicros } = await runTrial(session, model, trial);
       samples.push(sample);
       if (inPlaceMicros !== undefined) {
-        shortRun ??= { elements: sample.elements, micros: inPlaceMicros };
+        shortRuns.push({ elements: sample.elements, micros: inPlaceMicros });
       }
       microsPerElement = micros / Math.max(1, elements);
     } catch {
       continue;
     }
   }
-  return { arenaWeightBytes, workingMemory: new WorkingMemory(samples), shortRun };
+  return { arenaWeightBytes, workingMemory: new WorkingMemory(samples), shortRuns };
 }
 
 /** Ascending, since an arena that has grown for one run shows nothing of a smaller one. */

@@ -66,8 +66,8 @@ export class CpuStagedModel implements StagedModel {
         new SluiceError("not_ready", `Model "${name}" version ${version} is unloaded`),
       );
     }
-    const { shortRun } = this.#measurement;
-    const executable = new CpuExecutable(this.model, this.#session, shortRun, () => {
+    const { shortRuns } = this.#measurement;
+    const executable = new CpuExecutable(this.model, this.#session, shortRuns, () => {
       this.#executables.delete(executable);
       this.#freeWhenUnused();
     });

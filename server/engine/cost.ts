@@ -83,8 +83,8 @@ export class CostCurve {
 
   /**
    * Rows to join when `waiting` are there: the smallest batch in which a row costs within 5 % of
-   * the least, and whose estimate fits into `slackMicros`. A size hardly tried is tried when the
-   * sizes below it have paid so far.
+   * the least, and whose estimate fits into `slackMicros`. A size never tried is tried when the
+   * sizes below it have paid so far, and again when only its first iterations did not pay.
    */
   best(waiting: number, maxRows: number, slackMicros: number): number {
     const limit = Math.min(waiting, maxRows);
@@ -95,12 +95,14 @@ export class CostCurve {
       const rows = Math.min(size, limit);
       const micros = this.estimate(rows);
       if (micros > slackMicros) break;
-      if (this.#count[bucketOf(rows)] < FIRST_ITERATIONS) return rows;
+      const tries = this.#count[bucketOf(rows)];
+      if (tries === 0) return rows;
       const perRow = micros / rows;
       if (perRow <= bestPerRow * WORTHWHILE) {
         best = rows;
         bestPerRow = perRow;
       } else if (perRow > bestPerRow * HOPELESS) {
+        if (tries < FIRST_ITERATIONS) return rows;
         break;
       }
       if (rows === limit) break;

@@ -62,6 +62,12 @@ Deno.test("CostCurve.best() finds the size in the middle", () => {
   assert.equal(settles((rows) => angle.get(rows)!, 32), 8);
 });
 
+Deno.test("CostCurve.best() does not give up a size whose first iterations were slow", () => {
+  let slow = 2;
+  const costOf = (rows: number) => 20 + 2 * rows + (rows === 4 && slow-- > 0 ? 1000 : 0);
+  assert.equal(settles(costOf, 32), 32);
+});
+
 Deno.test("CostCurve.best() keeps within the slack of the waiting deadlines", () => {
   assert.equal(settles((rows) => 20 + 20 * rows, 32, 100), 4);
   assert.equal(settles((rows) => 20 + 20 * rows, 32, 1), 1, "a row at least");
