@@ -21,6 +21,11 @@ export function isContentCoding(name: string): name is ContentCoding {
   return name === "gzip" || name === "deflate";
 }
 
+/** A request's `Content-Encoding`, where it has one; letters of either case mean the same. */
+export function contentCoding({ headers }: Request): string | undefined {
+  return headers.get("content-encoding")?.toLowerCase();
+}
+
 /** A `Content-Encoding` that this server does not speak; its answer says which it does. */
 export class UnsupportedCoding extends SluiceError {
   /**

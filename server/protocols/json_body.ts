@@ -6,7 +6,7 @@
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import { brokenBody, readBody } from "./body.ts";
 import { BodyBudget, UNCOUNTED_BYTES } from "./body_budget.ts";
-import { decompress } from "./compression.ts";
+import { contentCoding, decompress } from "./compression.ts";
 import { describe } from "./describe.ts";
 
 /** The fields of a JSON object. */
@@ -56,8 +56,8 @@ export async function readPlainBody(
   }
   const received = body.byteLength;
   try {
-    const coding = request.headers.get("content-encoding");
-    return coding === null ? body : await undo(coding, body, maxBytes);
+    const coding = contentCoding(request);
+    return coding === undefined ? body : await undo(coding, body, maxBytes);
   } finally {
     budget.giveBack(received);
   }

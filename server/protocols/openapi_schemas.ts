@@ -133,5 +133,8 @@ export const schemas: Json = {
       additionalProperties: false,
     },
   }),
-  Policy: object({ name: text, available: array(text), fault: text }, ["name", "available"]),
+  Policy: object({ name: text, available: array(text), failed: text, fault: text }, [
+    "name",
+    "available",
+  ]),
 };

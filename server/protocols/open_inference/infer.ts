@@ -7,7 +7,7 @@
 import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
-import { acceptedCoding, type ContentCoding } from "../compression.ts";
+import { acceptedCoding, type ContentCoding, contentCoding } from "../compression.ts";
 import { brokenBody, freeBody, readBody } from "../body.ts";
 import type { BodyBudget } from "../body_budget.ts";
 import type { ErrorResponder } from "../status.ts";
@@ -64,8 +64,8 @@ export async function infer(
   }
   const received = body.byteLength; // what was declared, else the HTTP parser has failed it
   try {
-    const coding = request.headers.get("content-encoding");
-    if (coding !== null) {
+    const coding = contentCoding(request);
+    if (coding !== undefined) {
       body = await options.codecs.decompress(coding, body, options.maxBodyBytes);
     }
     const declared = request.headers.get("inference-header-content-length");
