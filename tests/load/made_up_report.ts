@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { Latencies } from "./latency.ts";
 import type { Outcome } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
 import { makeReport, type Report } from "./report.ts";
@@ -21,7 +22,10 @@ export interface MadeUpModel {
 }
 
 /** A report of 10 s with an objective of 50 ms. */
-export function madeUpReport(models: readonly MadeUpModel[], partial = false): Report {
+export function madeUpReport(
+  models: readonly MadeUpModel[],
+  { partial = false, loopLagMillis = 0 } = {},
+): Report {
   const scenario = resolveScenario({
     arrivals: { kind: "poisson", rate: 1 },
     models: models.map(({ name }) => ({ name, sloMs: 50 })),
@@ -42,9 +46,8 @@ export function madeUpReport(models: readonly MadeUpModel[], partial = false): R
     });
     return { record: recorder.measurements() };
   });
-  return makeReport(scenario, seen, {
-    startedAt: "2026-01-02T03:04:05.000Z",
-    seconds: 10,
-    partial,
-  });
+  const late = new Latencies();
+  late.record(loopLagMillis * 1000);
+  const startedAt = "2026-01-02T03:04:05.000Z";
+  return makeReport(scenario, seen, { startedAt, seconds: 10, partial, loopLag: late.summary() });
 }

@@ -9,7 +9,7 @@ import { reportTable } from "./table.ts";
 const REPORT = madeUpReport([
   { name: "fast", outcomes: ["ok", "ok", "queue_full"], millis: 10 },
   { name: 'a,"b"<i>', outcomes: ["ok"], millis: 40, lagMillis: 20 },
-], true);
+], { partial: true });
 
 Deno.test("reportTable() shows figures, errors, the interruption and the verdict", () => {
   const lines = reportTable(REPORT).split("\n");

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { LatencySummary } from "./latency.ts";
 import type { Measurements } from "./recorder.ts";
 import type { Scenario } from "./scenario.ts";
 import type { ServerFigures } from "./server_statistics.ts";
@@ -53,6 +54,8 @@ export interface Report {
   readonly partial: boolean;
   /** Seconds that were counted. */
   readonly seconds: number;
+  /** How late the generator's event loop was, milliseconds. */
+  readonly loopLag: LatencySummary;
   /** Whether the generator kept up. */
   readonly verdict: Verdict;
   /** Jain's index of the models' progress: 1 is equal, 1/n is all for one. */
@@ -75,12 +78,12 @@ export interface Seen {
  * Makes a report.
  *
  * @param seen For each model of the scenario.
- * @param run When the run began, how many seconds of it were counted, and whether it was interrupted.
+ * @param run What is of the whole run: when it began, how many seconds of it were counted.
  */
 export function makeReport(
   scenario: Scenario,
   seen: readonly Seen[],
-  run: Pick<Report, "startedAt" | "seconds" | "partial">,
+  run: Pick<Report, "startedAt" | "seconds" | "partial" | "loopLag">,
 ): Report {
   const models = scenario.models.map(({ name, sloMs, deadlineMs }, index): ModelReport => {
     const { record, alone, server } = seen[index];
@@ -105,7 +108,7 @@ export function makeReport(
     format: REPORT_FORMAT,
     ...run,
     scenario,
-    verdict: judge(models),
+    verdict: judge(models, run.loopLag),
     jain: jainIndex(models.map(progress)),
     models,
   };

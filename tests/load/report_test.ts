@@ -43,6 +43,15 @@ Deno.test("makeReport() judges a lag by the latency beside it", () => {
   assert.equal(verdict(100, 11), false);
 });
 
+Deno.test("makeReport() judges an event loop that was late, though nothing was sent late", () => {
+  const verdict = (millis: number, loopLagMillis: number) =>
+    madeUpReport([{ name: "a", outcomes: ["ok"], millis }], { loopLagMillis }).verdict;
+  assert.deepEqual(verdict(10, 20).reasons, [
+    "a: the generator was busy for 20.0 ms at p99; at most 5.0 ms leaves the latencies usable",
+  ]);
+  assert.equal(verdict(300, 20).valid, true);
+});
+
 Deno.test("makeReport() puts requests into parts of the run by when they were to be sent", () => {
   const outcomes = Array.from({ length: 150 }, () => "ok" as const);
   const [{ intervals }] = madeUpReport([{ name: "a", outcomes, millis: 600 }]).models;

@@ -6,6 +6,8 @@
 import type { Clock } from "../../models/clock.ts";
 import { seededRandom } from "../../models/random.ts";
 import { closedLoop } from "./closed_loop.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { LatencySummary } from "./latency.ts";
 import { openLoop } from "./open_loop.ts";
 import { encodeRequest, fileInputs, type Payload, randomInputs } from "./payload.ts";
 import { type Plan, planAlone, planRun, type Traces } from "./plan.ts";
@@ -63,7 +65,7 @@ export async function runLoad(
   phase(apart.length > 0 ? "all together" : "");
   const before = await readCounters(target);
   const startedAt = new Date().toISOString();
-  const { records, seconds } = await drive(plan);
+  const { records, seconds, loopLag } = await drive(plan);
   const after = before && await readCounters(target);
   return makeReport(
     scenario,
@@ -72,17 +74,17 @@ export async function runLoad(
       alone: apart[index],
       server: difference(before?.get(name), after?.get(name)),
     })),
-    { startedAt, seconds, partial: stop.aborted },
+    { startedAt, seconds, loopLag, partial: stop.aborted },
   );
 }
 
-/** Sends a plan, and gives the record of each model of the scenario. */
+/** Sends a plan; gives what was seen of each model of the scenario, and of the generator. */
 async function driveRun(
   { models, warmupSeconds, durationSeconds, connections }: Scenario,
   plan: Plan,
   exchange: Exchange,
   { clock, stop, watch }: Surroundings,
-): Promise<{ records: Measurements[]; seconds: number }> {
+): Promise<{ records: Measurements[]; seconds: number; loopLag: LatencySummary }> {
   const recorders = models.map(({ sloMs, deadlineMs }) =>
     new Recorder(sloMs ?? deadlineMs, warmupSeconds, intervalSeconds(durationSeconds))
   );
@@ -95,6 +97,7 @@ async function driveRun(
     recorders[sample.model].add(sample);
     watch(sample);
   };
+  using heartbeat = new Heartbeat(clock, startMicros + warmupSeconds * 1e6);
   const sending = { clock, startMicros, exchange, record, stop };
   await Promise.all([
     openLoop(plan.arrivals, connections, sending),
@@ -104,6 +107,7 @@ async function driveRun(
   return {
     records: recorders.map((recorder) => recorder.measurements()),
     seconds: Math.max(0, stoppedMicros / 1e6 - warmupSeconds),
+    loopLag: heartbeat.summary(),
   };
 }
 

@@ -34,6 +34,15 @@ function run(
   );
 }
 
+/** The clock of a process that gets no CPU for 50 ms whenever it waits. */
+function starved(virtual: VirtualClock): Clock {
+  return {
+    nowMicros: () => virtual.nowMicros(),
+    at: (atMicros, callback) => virtual.at(atMicros + 50_000, callback),
+    soon: (callback) => virtual.soon(callback),
+  };
+}
+
 /** Answers after 2 ms, but nothing in the first 500 ms of every 5 s but the first. */
 function stalling(now: number): number {
   const into = now % (5 * SECOND);
@@ -63,13 +72,8 @@ Deno.test("runLoad() shows a stall in both when connections do not run out", asy
 
 Deno.test("runLoad() says INVALID when the generator is starved, and skips nothing", async () => {
   const virtual = new VirtualClock();
-  const starved: Clock = {
-    nowMicros: () => virtual.nowMicros(),
-    at: (atMicros, callback) => virtual.at(atMicros + 50_000, callback),
-    soon: (callback) => virtual.soon(callback),
-  };
   const report = await run({ durationSeconds: 5 }, virtual, (now) => now + 2000, {
-    clock: starved,
+    clock: starved(virtual),
   });
   const [{ sent, lag, actual }] = report.models;
   assert.equal(sent, 500);
@@ -77,6 +81,19 @@ Deno.test("runLoad() says INVALID when the generator is starved, and skips nothi
   assert.ok(actual.p99 < 5, `actual ${actual.p99}`);
   assert.equal(report.verdict.valid, false);
   assert.match(report.verdict.reasons[0], /^toy: the generator sent late, by \d+\.\d ms at p99/);
+});
+
+Deno.test("runLoad() says INVALID when the generator is starved and connections hide its lag", async () => {
+  const virtual = new VirtualClock();
+  // More than one connection can do: each request is sent when the one before has ended.
+  const report = await run(
+    { durationSeconds: 2, connections: 1, arrivals: { kind: "constant", rate: 500 } },
+    virtual,
+    (now) => now + 4000,
+    { clock: starved(virtual) },
+  );
+  assert.ok(report.models[0].lag.p99 < 5);
+  assert.match(report.verdict.reasons[0], /^toy: the generator was busy for \d+\.\d ms at p99/);
 });
 
 Deno.test("runLoad() gives a part when it is interrupted", async () => {

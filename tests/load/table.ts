@@ -44,12 +44,13 @@ export function reportTable(report: Report): string {
 }
 
 /** Why the figures may be used, or may not. */
-function verdictLines({ verdict, models }: Report): string {
+function verdictLines({ verdict, models, loopLag }: Report): string {
   if (!verdict.valid) {
     return verdict.reasons.map((reason) => `INVALID: ${printable(reason)}\n`).join("");
   }
   const lag = Math.max(...models.map(({ lag }) => lag.p99));
-  return `VALID: the generator kept up, p99 of its lag ${formatFigure(lag)} ms\n`;
+  return `VALID: the generator kept up, at p99 it sent ${formatFigure(lag)} ms late and was busy ` +
+    `for ${formatFigure(loopLag.p99)} ms\n`;
 }
 
 function loadRow(model: ModelReport): string[] {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { LatencySummary } from "./latency.ts";
 import type { Measurements } from "./recorder.ts";
 
 /**
@@ -23,20 +24,23 @@ export interface Verdict {
 }
 
 /**
- * Judges by the 99th percentile of the send lag: at most 5 ms, or a tenth of the p99 latency from
- * actual send where that is more. Latency from intended send contains the lag.
+ * Judges by the 99th percentile of the send lag and of the event loop's lateness: at most 5 ms, or a
+ * tenth of the p99 latency from actual send where that is more. Latency from intended send contains
+ * the one, and all latencies contain the other.
  */
 export function judge(
-  models: readonly (Pick<Measurements, "lag" | "actual"> & { name: string })[],
+  models: readonly (Pick<Measurements, "lag" | "actual"> & { readonly name: string })[],
+  loopLag: LatencySummary,
 ): Verdict {
   const reasons: string[] = [];
   for (const { name, lag, actual } of models) {
     const most = Math.max(TIMER_LAG_MS, LAG_SHARE * actual.p99);
-    if (lag.p99 <= most) continue;
-    reasons.push(
-      `${name}: the generator sent late, by ${lag.p99.toFixed(1)} ms at p99; at most ` +
-        `${most.toFixed(1)} ms leaves the latencies usable`,
-    );
+    const bound = `at p99; at most ${most.toFixed(1)} ms leaves the latencies usable`;
+    if (lag.p99 > most) {
+      reasons.push(`${name}: the generator sent late, by ${lag.p99.toFixed(1)} ms ${bound}`);
+    } else if (loopLag.p99 > most) {
+      reasons.push(`${name}: the generator was busy for ${loopLag.p99.toFixed(1)} ms ${bound}`);
+    }
   }
   return { valid: reasons.length === 0, reasons };
 }
