@@ -129,14 +129,15 @@ export function endOfElements(
 }
 
 /** Goes from one whole element to the next. */
-class ElementCursor {
+export class ElementCursor {
   /** Where the element's bytes start. */
   start = 0;
-  /** Where they end. */
+  /** Where they end, and the next element starts. */
   end: number;
   readonly #lengths: DataView;
   readonly #size: number;
 
+  /** Stands before the first element; `end` is where that starts. */
   constructor(data: Uint8Array<ArrayBuffer>, from = 0) {
     this.#lengths = new DataView(data.buffer, data.byteOffset, data.byteLength);
     this.#size = data.byteLength;

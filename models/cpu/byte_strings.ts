@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { LENGTH_BYTES } from "../bytes_elements.ts";
+import { ElementCursor, LENGTH_BYTES } from "../bytes_elements.ts";
 import { stableBytes } from "../../ffi/onnxruntime/memory.ts";
 import type { CStrings } from "../../ffi/onnxruntime/strings.ts";
 
@@ -29,25 +29,20 @@ export function terminateElements(
   let total = 0;
   for (const piece of pieces) total += piece.length;
   const bytes = stableBytes(total + 1);
-  const view = new DataView(bytes.buffer);
   const starts = new Float64Array(count);
   const ends = new Float64Array(count);
   let found = 0, offset = 0, rest = 0;
   for (const piece of pieces) {
     bytes.set(piece, offset);
-    const limit = offset + piece.length;
-    while (offset + LENGTH_BYTES <= limit) {
-      const start = offset + LENGTH_BYTES;
-      const end = start + view.getUint32(offset, true);
-      if (end > limit) break;
-      bytes[offset] = 0;
-      starts[found] = start;
-      ends[found] = end;
+    const cursor = new ElementCursor(piece);
+    while (cursor.next()) {
+      bytes[offset + cursor.start - LENGTH_BYTES] = 0;
+      starts[found] = offset + cursor.start;
+      ends[found] = offset + cursor.end;
       found++;
-      offset = end;
     }
-    rest += limit - offset;
-    offset = limit;
+    rest += piece.length - cursor.end;
+    offset += piece.length;
   }
   return { bytes, starts, ends, found, rest };
 }

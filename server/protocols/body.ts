@@ -31,7 +31,7 @@ export function readBody(
   if (length > maxBytes) throw tooLarge(declared, maxBytes);
   if (length <= UNCOUNTED_BYTES) return request.bytes();
   budget.take(length);
-  // Reading at once is cheaper up to some megabytes, but cannot be stopped: what is received stays
+  // Reading at once is cheaper for small ones, but cannot be stopped: what is received stays
   // until the client leaves. So not much of the room is for bodies read so.
   return length <= PERIOD_BYTES && budget.roomy
     ? readAtOnce(request, length, budget)
