@@ -79,6 +79,7 @@ export async function startGateway(
         maxQueueBytes: config.maxQueueBytes,
         decisionLog: log && ((entry) => log.write(entry)),
         report,
+        announce: say,
       }),
     );
     const app = parts.use(

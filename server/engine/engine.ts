@@ -6,7 +6,7 @@
  */
 import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Device, MemoryUse } from "../../models/device.ts";
-import { messageOf, SluiceError, toSluiceError } from "../../models/errors.ts";
+import { SluiceError, toSluiceError } from "../../models/errors.ts";
 import type { ModelOverride, Repository } from "../../models/model.ts";
 import { seededRandom } from "../../models/random.ts";
 import { DEFAULT_POLICY, POLICIES } from "../../policies/mod.ts";
@@ -56,6 +56,8 @@ export interface EngineOptions {
   readonly decisionLog?: (entry: LogEntry) => void;
   /** Takes messages for the operator: models that do not load, faults, hung iterations. */
   readonly report?: (message: string) => void;
+  /** Takes what else the operator may want to know: loads, unloads, other policies. */
+  readonly announce?: (message: string) => void;
 }
 
 /**
@@ -87,7 +89,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
   #closed = false;
 
   constructor(options: EngineOptions) {
-    const { device, repository, policy = DEFAULT_POLICY } = options;
+    const { device, repository, policy = DEFAULT_POLICY, announce = () => {} } = options;
     this.#options = options;
     this.#clock = options.clock ?? new SystemClock();
     this.#report = options.report ?? (() => {});
@@ -102,6 +104,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
       random,
       log,
       report: this.#report,
+      announce,
     });
     this.#scheduler = new Scheduler(this.#clock, this.#lanes, this.#policies.make(policy), log);
     this.#scheduler.onIdle = (loaded) => this.#modelIdle(loaded);
@@ -110,7 +113,10 @@ class SluiceEngine implements Engine, AsyncDisposable {
       maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
     };
     const residency = new Residency(device, this.#scheduler, this.#lanes, limits, random);
-    this.#table = new ModelTable(repository, residency);
+    this.#table = new ModelTable(repository, residency, {
+      report: this.#report,
+      announce: (message) => this.#closed || announce(message), // not at the very end
+    });
     this.#watchdog = new Watchdog(this.#clock, this.#lanes, this.#report);
     device.onFault(({ message, fatal }) => {
       this.#report(`Device ${device.name}: ${message}`);
@@ -121,11 +127,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
   async loadAll(): Promise<void> {
     this.#loading = true;
     for (const name of await this.#options.repository.list()) {
-      try {
-        await this.load(name);
-      } catch (error) {
-        this.#report(`Model '${name}' was not loaded: ${messageOf(error)}`);
-      }
+      await this.load(name).catch(() => {}); // reported, and shown in the index
     }
     this.#loading = false;
   }

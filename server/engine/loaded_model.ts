@@ -15,6 +15,8 @@ export class LoadedModel implements ServedModel {
   readonly admission: Admission;
   /** Its requests that wait. */
   readonly queue: ModelQueue;
+  /** Time its load took, a probe included; set by the residency. */
+  loadMicros = 0;
   /** Requests in an iteration right now. */
   runningRequests = 0;
   /** Largest working memory of an iteration so far, bytes. */

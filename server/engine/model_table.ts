@@ -24,6 +24,14 @@ interface Entry {
   lastVersions: readonly number[];
 }
 
+/** Where the table's news goes, a line each. */
+export interface ModelNews {
+  /** Told of loads that fail. */
+  report(message: string): void;
+  /** Told of models that come and go. */
+  announce(message: string): void;
+}
+
 /** All models by name. */
 export class ModelTable {
   readonly #entries = new Map<string, Entry>();
@@ -31,11 +39,13 @@ export class ModelTable {
   readonly #lines = new Map<string, Promise<void>>();
   readonly #repository: Repository;
   readonly #residency: Residency;
+  readonly #news: ModelNews;
 
   /** Knows nothing until the first {@linkcode load}. */
-  constructor(repository: Repository, residency: Residency) {
+  constructor(repository: Repository, residency: Residency, news: ModelNews) {
     this.#repository = repository;
     this.#residency = residency;
+    this.#news = news;
   }
 
   /**
@@ -145,6 +155,9 @@ export class ModelTable {
         entry.state = "UNAVAILABLE";
         entry.reason = error.message;
       }
+      const left = this.versions(name).map(({ model }) => model.version).join(", ");
+      const serving = left === "" ? "" : `; as before, version ${left} serves`;
+      this.#news.report(`Model '${name}' was not loaded: ${error.message}${serving}`);
       throw error;
     }
   }
@@ -169,6 +182,11 @@ export class ModelTable {
       const old = entry.versions.get(version);
       entry.versions.set(version, loaded);
       this.#residency.admit(loaded);
+      const millis = Math.round(loaded.loadMicros / 1000);
+      this.#news.announce(
+        `Loaded model '${loaded.label}'${old === undefined ? "" : " anew"}: ` +
+          `${loaded.persistentBytes} bytes, ${millis} ms`,
+      );
       if (old !== undefined) {
         old.successor = loaded;
         leaving.push(old);
@@ -204,6 +222,8 @@ export class ModelTable {
     await this.#residency.retire(loaded);
     loaded.state = "UNAVAILABLE";
     entry.leaving.delete(loaded);
+    const which = loaded.successor === undefined ? "model" : "replaced model";
+    this.#news.announce(`Unloaded ${which} '${loaded.label}': ${loaded.persistentBytes} bytes`);
   }
 
   #inLine(name: string, act: () => Promise<void>): Promise<void> {

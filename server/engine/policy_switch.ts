@@ -24,6 +24,8 @@ export interface PolicySwitchParts {
   readonly log?: DecisionLog;
   /** Told of a policy that broke. */
   report(message: string): void;
+  /** Told of a policy that took over. */
+  announce(message: string): void;
 }
 
 /** Makes the policies that the scheduler is given, contained. */
@@ -51,7 +53,7 @@ export class PolicySwitch {
    * force then stays.
    */
   choose(name: string): Policy {
-    const { policies } = this.#parts;
+    const { policies, announce } = this.#parts;
     const definition = policies.get(name);
     if (definition === undefined) {
       throw new SluiceError(
@@ -59,7 +61,10 @@ export class PolicySwitch {
         `unknown policy '${name}'; available are ${[...policies.keys()].join(", ")}`,
       );
     }
-    return this.make(definition);
+    const before = this.status.name;
+    const policy = this.make(definition);
+    announce(`Policy '${name}' takes over from '${before}'`);
+    return policy;
   }
 
   /** Like {@linkcode choose}, for a policy that may be none of those to choose from. */

@@ -49,6 +49,8 @@ export class Residency {
     const holder = `model '${label}'${
       this.#isLoaded(label) ? " (beside the one it replaces)" : ""
     }`;
+    const { clock } = this.#scheduler;
+    const beganMicros = clock.nowMicros();
     const { ledger } = this.#lanes;
     this.#reservations.makeRoom(model.fileBytes);
     if (!ledger.fits(model.fileBytes)) {
@@ -64,13 +66,10 @@ export class Residency {
       this.#reservations.takeWeights(measured, holder, staged.persistentBytes);
       const executable = await staged.upload();
       const settled = await this.#probes.settle(model, staged, executable);
-      return new LoadedModel(
-        settled,
-        measured,
-        executable,
-        this.#limits,
-        this.#scheduler.nowMicros,
-      );
+      const { nowMicros } = this.#scheduler;
+      const loaded = new LoadedModel(settled, measured, executable, this.#limits, nowMicros);
+      loaded.loadMicros = clock.nowMicros() - beganMicros;
+      return loaded;
     } catch (error) {
       this.#releaseWeights(measured);
       await staged[Symbol.asyncDispose]();

@@ -37,7 +37,8 @@ Deno.test("startGateway() serves the models of the repository and says where", (
     assert.equal(url, `http://127.0.0.1:${port}`);
     assert.deepEqual(engine.served().map(({ model }) => model.name), ["model"]);
     assert.match(reports[0], /^Loading 1 model from /);
-    assert.equal(reports[1], `Serving 1 model on cpu at ${url}`);
+    assert.match(reports[1], /^Loaded model 'model\/1': \d+ bytes, \d+ ms$/);
+    assert.equal(reports[2], `Serving 1 model on cpu at ${url}`);
     const [status, text] = await post(`${url}/v2/models/model/infer`, FOUR);
     assert.equal(status, 200);
     assert.deepEqual(JSON.parse(text).outputs[0].data, [3, 6, 9, 12]);

@@ -150,6 +150,39 @@ Deno.test("load() that fails leaves the old version serving", async () => {
   assert.deepEqual(await sluice.engine.index(), [{ name: "m", version: "1", state: "READY" }]);
 });
 
+Deno.test("loads, unloads, failed reloads and switches of policy are told, a line each", async () => {
+  const news: string[] = [];
+  let broken = false;
+  await using sluice = await openVirtualEngine([testModel("m")], {
+    stageMicros: (model) => model.fingerprint === "changed" ? 7000 : 0,
+    faults: {
+      stage: () => broken ? new SluiceError("invalid_argument", "it is cut short") : undefined,
+    },
+  }, { report: (message) => news.push(message), announce: (message) => news.push(message) });
+  const { engine, clock, repository } = sluice;
+  repository.models.set("m", [testModel("m", { fingerprint: "changed" })]);
+  const reloaded = engine.load("m");
+  await settle();
+  clock.advanceTo(7000);
+  await reloaded;
+  await settle();
+  broken = true;
+  repository.models.set("m", [testModel("m", { fingerprint: "broken" })]);
+  await assert.rejects(engine.load("m"));
+  engine.setPolicy("fair");
+  await engine.unload("m");
+  await assert.rejects(engine.load("m"));
+  assert.deepEqual(news, [
+    "Loaded model 'm/1': 1000 bytes, 0 ms",
+    "Loaded model 'm/1' anew: 1000 bytes, 7 ms",
+    "Unloaded replaced model 'm/1': 1000 bytes",
+    "Model 'm' was not loaded: it is cut short; as before, version 1 serves",
+    "Policy 'fair' takes over from 'fifo'",
+    "Unloaded model 'm/1': 1000 bytes",
+    "Model 'm' was not loaded: it is cut short",
+  ]);
+});
+
 Deno.test("a model that does not load is in the index with its reason, and keeps nobody out", async () => {
   await using sluice = await openVirtualEngine([testModel("bad"), testModel("good")], {
     faults: {
