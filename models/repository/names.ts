@@ -9,7 +9,7 @@ import { SluiceError } from "../errors.ts";
 const LONGEST_NAME = 200;
 
 /** What {@linkcode isModelName} asks of a name, to follow "...: ". */
-export const NAME_RULE =
+export const NAME_RULE: string =
   `expected a model's name, 1 to ${LONGEST_NAME} letters, digits, ".", "_" ` +
   'or "-", not starting with "."';
 

@@ -90,7 +90,7 @@ Deno.test("read-picture says which file or gateway is not there", async () => {
   const nobody = `127.0.0.1:${listener.addr.port}`;
   listener.close();
   const cases = [
-    [["nowhere.png"], "nowhere.png"],
+    [["nowhere.png"], "nowhere.png cannot be read: "],
     [[fileURLToPath(PICTURE), "--server", nobody], `No gateway answers at http://${nobody}`],
   ] as const;
   for (const [argv, message] of cases) {

@@ -3,12 +3,6 @@ import { EXIT } from "../../../../server/commands/command.ts";
 import { readPictureCommand } from "../../../../server/commands/demo/read_picture.ts";
 import { RecordedIo } from "../recorded_io.ts";
 
-Deno.test("read-picture names the file that it cannot read", async () => {
-  const io = new RecordedIo();
-  assert.equal(await readPictureCommand(["nowhere.png"], io), EXIT.failed);
-  assert.match(io.stderr, /^Error: nowhere\.png cannot be read: No such file .*\n$/);
-});
-
 Deno.test("read-picture --help says where it asks, and its exit codes", async () => {
   const io = new RecordedIo();
   assert.equal(await readPictureCommand(["--help"], io), EXIT.ok);
