@@ -149,8 +149,8 @@ function joinedRows([sample]: readonly Sample[]): string | undefined {
   return joining({ join: maxRows > 1, maxRows, reason, probe: false });
 }
 
-async function rowsOnDisk(folder: string, warn: Say): Promise<ModelRow[]> {
-  const repository = new FileRepository(folder, { warn });
+async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
+  const repository = new FileRepository(folder, { warn: (message) => say(`Warning: ${message}`) });
   const rows: ModelRow[] = [];
   for (const name of await repository.list()) {
     try {

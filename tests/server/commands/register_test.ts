@@ -324,7 +324,10 @@ Deno.test("models shows what lies in a repository, the broken too", () =>
     await Deno.mkdir(join(repository, "no name"));
     const { code, stdout, stderr } = await run(models, into);
     assert.equal(code, EXIT.ok);
-    assert.match(stderr, /^Folder "no name" of .* is not served: expected a model's name, .*\n$/);
+    assert.match(
+      stderr,
+      /^Warning: Folder "no name" of .* is not served: expected a model's name, .*\n$/,
+    );
     assert.match(stdout, /\ndouble +1 +ON DISK /);
     assert.match(stdout, /\nempty +- +UNAVAILABLE /);
     assert.match(stdout, /\ndouble\/1: requests are joined, up to 32 rows: /);
