@@ -56,6 +56,7 @@ Deno.test("Watchdog: an iteration stays overdue when one that became so later en
 Deno.test("Watchdog: waiting behind another iteration on the lane is no running", async () => {
   await using sluice = await openVirtualEngine([testModel("long"), testModel("quick")], {
     depth: 2,
+    ephemeralBytes: () => 100,
     costs: new Map([
       ["long", { byRows: [[1, 3_000_000]] }],
       ["quick", { byRows: [[1, 1000], [2, 800_000]] }],
@@ -66,6 +67,8 @@ Deno.test("Watchdog: waiting behind another iteration on the lane is no running"
   sluice.send("long");
   sluice.clock.advanceTo(3000);
   const behind = sluice.send("quick", { rows: 2 });
+  sluice.clock.advanceTo(4000);
+  assert.deepEqual(sluice.engine.lanes()[0].running, ["long", "quick"]);
   sluice.clock.advanceTo(10e6);
   assert.equal(behind[0].atMicros, 3_802_000);
   assert.deepEqual(sluice.reports, []);
