@@ -1,12 +1,15 @@
 /**
  * Where the runs of one signature go: in place, which holds the event loop for as long as the run
- * takes, or to a thread, which costs 40-80 us and the wait until the loop sees the end.
+ * takes, or to a thread, which costs the way there and the wait until the loop sees the end.
  *
  * @module
  */
 
-/** A run this short is over before a thread would have begun it. */
-const IN_PLACE_MICROS = 100;
+/**
+ * A run this short is made in place. An idle thread would begin it after 40-80 us; on cores that are
+ * busy reading requests the way there and back takes several times that.
+ */
+const IN_PLACE_MICROS = 250;
 /** What is seen around a hop says little of short runs: up to this, one is tried in place. */
 const WORTH_TRYING_MICROS = 1000;
 /** Runs in place before they are judged: the first ones pay for memory that later ones find. */
