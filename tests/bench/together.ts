@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { join } from "node:path";
 import { STARTERS } from "../../models/starter/starters.ts";
 import type { LoopedModel } from "./engine_loop.ts";
 import type { BenchRun } from "./bench_run.ts";
@@ -24,6 +25,9 @@ interface Sample {
   readonly alone: readonly number[];
   /** The same on two lanes, by policy. */
   readonly together: readonly (readonly number[])[];
+  /** Runs per second of a bare loop in a process of its own, by model: alone, and both at once. */
+  readonly bareAlone: readonly number[];
+  readonly bareTogether: readonly number[];
 }
 
 /** Alone, alone, together under each policy, in turns. */
@@ -41,6 +45,12 @@ export async function measureTogether({ seconds, runs, progress }: BenchRun): Pr
       policy,
       seconds,
     });
+  const bareRate = ({ name, inputs }: LoopedModel) =>
+    callAfresh("bareRate", join(STARTER_REPOSITORY, name, "1", "model.onnx"), inputs, {
+      threads: THREADS,
+      inPlace: true,
+      seconds,
+    });
   const samples: Sample[] = [];
   for (let run = 1; run <= runs; run++) {
     progress(`two models together: run ${run} of ${runs}`);
@@ -48,26 +58,30 @@ export async function measureTogether({ seconds, runs, progress }: BenchRun): Pr
     for (const model of models) alone.push(...await rates([model], 1));
     const together: number[][] = [];
     for (const policy of POLICIES) together.push(await rates(models, 2, policy));
-    samples.push({ alone, together });
+    const bareAlone: number[] = [];
+    for (const model of models) bareAlone.push(await bareRate(model));
+    const bareTogether = await Promise.all(models.map(bareRate));
+    samples.push({ alone, together, bareAlone, bareTogether });
   }
   const rows: string[][] = [];
   const verdicts: Verdict[] = [];
-  for (const [i, policy] of POLICIES.entries()) {
-    const ratios = samples.map(({ alone, together }) => together[i].map((r, m) => r / alone[m]));
+  const addRow = (title: string, together: (sample: Sample) => readonly number[], bare = false) => {
+    const ratios = samples.map((sample) => {
+      const alone = bare ? sample.bareAlone : sample.alone;
+      return together(sample).map((rate, model) => rate / alone[model]);
+    });
     const throughput = median(ratios.map((both) => both.reduce((sum, ratio) => sum + ratio)));
-    const verdict = judge(`two models under ${policy}`, "throughput", throughput, "at least", GOAL);
-    verdicts.push(verdict);
-    rows.push([
-      policy,
-      ...NAMES.map((_, m) => median(ratios.map((both) => both[m])).toFixed(2)),
-      throughput.toFixed(2),
-      verdictCell([verdict]),
-    ]);
-  }
+    const judged = bare ? [] : [judge(title, "throughput", throughput, "at least", GOAL)];
+    verdicts.push(...judged);
+    const shares = NAMES.map((_, model) => median(ratios.map((both) => both[model])).toFixed(2));
+    rows.push([title, ...shares, throughput.toFixed(2), verdictCell(judged)]);
+  };
+  for (const [i, policy] of POLICIES.entries()) addRow(policy, ({ together }) => together[i]);
+  addRow("bare loops in two processes", ({ bareTogether }) => bareTogether, true);
   return {
     table: {
       title: "Two models together, each as a share of its rate alone on one lane",
-      columns: ["policy", ...NAMES, "both", "goal"],
+      columns: ["", ...NAMES, "both", "goal"],
       rows,
     },
     verdicts,
