@@ -49,6 +49,7 @@ export const DIFFERENCES: readonly Difference[] = [
     [400, 200],
     "A body that its coding cannot decode is refused",
   ),
+  of(/^Content-Encoding GZIP/, [200, 501], "Names of codings have no case (RFC 9110, 8.4.1)"),
   of(/^BYTES that are no text/, [400, 200], "An answer is never invalid JSON"),
   of(/"INT32".*\[1\.0,2\]/, [200, 500], "JSON has one kind of number"),
   of(/"INT8".*\[128\]/, [400, 200], "Integers out of range do not wrap"),
