@@ -134,11 +134,13 @@ export class ModelTable {
   }
 
   async #load(name: string, given?: ModelOverride): Promise<void> {
-    const entry = this.#entries.get(name) ?? newEntry();
+    const known = this.#entries.get(name);
+    const entry = known ?? newEntry();
     const override = given ?? entry.override;
     const fresh: LoadedModel[] = [];
     try {
-      const models = await this.#read(name, entry, override);
+      const models = await this.#repository.read(name, override);
+      this.#entries.set(name, entry);
       entry.lastVersions = models.map((model) => model.version);
       if (entry.versions.size === 0) entry.state = "LOADING";
       entry.reason = undefined;
@@ -151,9 +153,12 @@ export class ModelTable {
     } catch (cause) {
       const error = toSluiceError(cause);
       for (const loaded of fresh) await this.#residency.unload(loaded);
-      if (this.#entries.has(name) && entry.versions.size === 0) {
+      if (entry.versions.size === 0) {
         entry.state = "UNAVAILABLE";
         entry.reason = error.message;
+        // Else every name that somebody makes up for an upload would stay.
+        if (known !== undefined || await this.#isInRepository(name)) this.#entries.set(name, entry);
+        else this.#entries.delete(name);
       }
       const left = this.versions(name).map(({ model }) => model.version).join(", ");
       const serving = left === "" ? "" : `; as before, version ${left} serves`;
@@ -162,15 +167,11 @@ export class ModelTable {
     }
   }
 
-  /** A model that is there, readable or not, has its place in the table. */
-  async #read(name: string, entry: Entry, override?: ModelOverride): Promise<Model[]> {
+  async #isInRepository(name: string): Promise<boolean> {
     try {
-      const models = await this.#repository.read(name, override);
-      this.#entries.set(name, entry);
-      return models;
-    } catch (error) {
-      if (toSluiceError(error).code !== "not_found") this.#entries.set(name, entry);
-      throw error;
+      return (await this.#repository.list()).includes(name);
+    } catch {
+      return false; // the load has failed for a reason of its own
     }
   }
 

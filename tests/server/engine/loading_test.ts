@@ -239,6 +239,16 @@ Deno.test("unload() answers what is queued, takes nothing new and gives all memo
   assert.ok(sluice.engine.find("m"));
 });
 
+Deno.test("a new model that does not load and is not in the repository leaves no trace", async () => {
+  await using sluice = await openVirtualEngine([testModel("m")], { memoryBytes: 1 }, {
+    loadAll: false,
+  });
+  sluice.repository.list = () => Promise.resolve([]); // as of one whose files are uploaded
+  await assert.rejects(sluice.engine.load("m"), { code: "out_of_memory" });
+  assert.throws(() => sluice.engine.find("m"), { code: "not_found" });
+  assert.deepEqual(await sluice.engine.index(), []);
+});
+
 Deno.test("a model that does not fit is refused with the bytes it needs, and fits once there is room", async () => {
   await using sluice = await openVirtualEngine([testModel("a"), testModel("b")], {
     memoryBytes: 1600,

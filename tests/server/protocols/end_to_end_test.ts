@@ -232,3 +232,18 @@ Deno.test("the gateway shows a broken model, loads an upload, and unloads", () =
       assert.equal((await ask(app, "POST", `/v2/repository/models/${name}/unload`)).status, 200);
     }
   }));
+
+Deno.test("the gateway forgets names whose upload fails, unless the repository has them", () =>
+  withGateway(async (app) => {
+    const index = async () => (await ask(app, "POST", "/v2/repository/index")).text;
+    const before = await index();
+    const parameters = { "file:1/model.onnx": new Uint8Array(3).toBase64() };
+    for (const name of ["nope", "...", "..%2fx", "a%20b"]) {
+      const answer = await ask(app, "POST", `/v2/repository/models/${name}/load`, { parameters });
+      assert.equal(answer.status, 400, answer.text);
+      assert.equal((await ask(app, "POST", `/v2/models/${name}/infer`, "{}")).status, 404);
+    }
+    assert.equal(await index(), before);
+    await ask(app, "POST", "/v2/repository/models/broken/load", { parameters });
+    assert.equal((await ask(app, "POST", "/v2/models/broken/infer", "{}")).status, 503);
+  }));
