@@ -24,10 +24,9 @@ const COLUMNS: readonly Column[] = [
 const NOISE = 0.05;
 
 const AFTER_HELP = `
-Says of each figure whether B is better or worse by over ${
-  NOISE * 100
-} %. Warns of what makes the two no
-pair: runs that are INVALID or interrupted, scenarios that differ in more than the URL.
+Says of each figure that both have whether B is better or worse by over ${NOISE * 100} %. Warns of
+what makes the two no pair: runs that are INVALID or interrupted, scenarios that differ in more than
+the URL, models that only one has.
 
 Exit codes: 0 compared; 1 a file cannot be read; 2 wrong arguments.
 `;
@@ -42,9 +41,14 @@ export const compare: Run = defineCommand(
       .addHelpText("after", AFTER_HELP),
   async ({ args: [first, second] }, io) => {
     const [a, b] = [await readReport(first), await readReport(second)];
-    for (const warning of [...faults(first, a), ...faults(second, b), ...differences(a, b)]) {
-      io.err(`Warning: ${warning}\n`);
-    }
+    const warnings = [
+      ...faults(first, a),
+      ...faults(second, b),
+      ...differences(a, b),
+      ...unmatched(first, a, b),
+      ...unmatched(second, b, a),
+    ];
+    for (const warning of warnings) io.err(`Warning: ${warning}\n`);
     io.out(comparison(a, b));
     return EXIT.ok;
   },
@@ -84,8 +88,17 @@ function faults(path: string, { verdict, partial }: Report): string[] {
 }
 
 function differences(a: Report, b: Report): string[] {
-  const load = ({ scenario: { url: _, ...rest } }: Report) => rest;
-  return isDeepStrictEqual(load(a), load(b)) ? [] : ["the two scenarios differ"];
+  const [before, after]: Record<string, unknown>[] = [{ ...a.scenario }, { ...b.scenario }];
+  const keys = Object.keys({ ...before, ...after })
+    .filter((key) => key !== "url" && !isDeepStrictEqual(before[key], after[key]));
+  return keys.length === 0 ? [] : [`the two scenarios differ in ${keys.join(", ")}`];
+}
+
+/** Models that have no row, as the other run lacks them. */
+function unmatched(path: string, report: Report, other: Report): string[] {
+  const known = other.models.map(({ name }) => name);
+  const names = report.models.map(({ name }) => name).filter((name) => !known.includes(name));
+  return names.length === 0 ? [] : [`only ${path} has ${names.join(", ")}`];
 }
 
 async function readReport(path: string): Promise<Report> {

@@ -3,6 +3,7 @@ import { EXIT } from "../../server/commands/command.ts";
 import { withFolder } from "../fixtures/with_folder.ts";
 import { RecordedIo } from "../server/commands/recorded_io.ts";
 import { answer } from "./fake_server.ts";
+import { madeUpReport } from "./made_up_report.ts";
 import { load } from "./mod.ts";
 
 /** Runs `test` with the URL of a fake server. */
@@ -122,6 +123,27 @@ for (
     assert.ok(io.stderr.startsWith(`Error: ${message}`), io.stderr);
   });
 }
+
+Deno.test("load compare names what differs in the scenarios, and models without a pair", async () => {
+  await withFolder(async (folder) => {
+    const [a, b] = [`${folder}/a.json`, `${folder}/b.json`];
+    const write = (path: string, names: string[], url: string) => {
+      const outcomes = ["ok"] as const;
+      const report = madeUpReport(names.map((name) => ({ name, outcomes, millis: 1 })));
+      const scenario = { ...report.scenario, url };
+      return Deno.writeTextFile(path, JSON.stringify({ ...report, scenario }));
+    };
+    await write(a, ["toy", "left"], "http://a");
+    await write(b, ["right", "toy"], "http://b");
+    assert.equal(
+      (await run("compare", a, b)).io.stderr,
+      "Warning: the two scenarios differ in models\n" +
+        `Warning: only ${a} has left\nWarning: only ${b} has right\n`,
+    );
+    await write(b, ["toy", "left"], "http://b");
+    assert.equal((await run("compare", a, b)).io.stderr, "");
+  });
+});
 
 Deno.test("load compare refuses what is no report", async () => {
   await withFolder(async (folder) => {
