@@ -74,7 +74,10 @@ export class PolicySwitch {
     const seed = Math.floor(random() * 2 ** 32);
     let policy: Policy;
     try {
-      policy = definition.create({ random: seededRandom(seed) });
+      policy = contain(definition.create({ random: seededRandom(seed) }), (fault) => {
+        this.#fault = fault;
+        report(`Policy '${name}' broke, fifo takes over: ${fault}`);
+      });
     } catch (cause) {
       const message = `policy '${name}' could not be made: ${messageOf(cause)}`;
       throw new SluiceError("invalid_argument", message, { cause });
@@ -82,9 +85,6 @@ export class PolicySwitch {
     log?.policy(clock.nowMicros(), name, seed);
     this.#name = name;
     this.#fault = undefined;
-    return contain(policy, (fault) => {
-      this.#fault = fault;
-      report(`Policy '${name}' broke, fifo takes over: ${fault}`);
-    });
+    return policy;
   }
 }

@@ -43,3 +43,15 @@ Deno.test("GET /v2/policy shows fifo in force, and why, when the chosen policy h
   const { text } = await ask(app, "PUT", "/v2/policy", { name: "throwing" });
   assert.deepEqual(JSON.parse(text), { name: "throwing", available }, "chosen anew");
 });
+
+Deno.test("PUT /v2/policy leaves the policy in force where create() makes none", async () => {
+  const none: PolicyDefinition = { ...throwing, name: "none", create: () => undefined! };
+  await using sluice = await openVirtualEngine([], {}, {
+    policies: new Map([fifo, none].map((policy) => [policy.name, policy])),
+  });
+  const app = testApp({ engine: sluice.engine });
+  const { status, text } = await ask(app, "PUT", "/v2/policy", { name: "none" });
+  assert.equal(status, 400, text);
+  assert.match(text, /policy 'none' could not be made/);
+  assert.equal(sluice.engine.policy().name, "fifo");
+});
