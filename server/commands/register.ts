@@ -47,7 +47,8 @@ hold for all its versions, also for those that were there before.
 The model is loaded and run once, on its samples or on zeros of its shapes, and it is found out
 whether requests may be joined. A model that does not load is refused, and nothing is changed; one
 that does not run on zeros is taken with a warning. A gateway that is running already does not see
-what comes into its repository: have it load the model, or use --server.
+what comes into its repository: have it load the model, or use --server. What is uploaded so takes
+the place of all versions of the model that the gateway serves, and of their settings.
 
 Examples:
   deno task register digits ./digits.onnx
@@ -112,7 +113,10 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
   }
   const where = gateway?.url ?? folder;
   io.out(staged.models.map((model, i) => summary(model, trials[i], where)).join("\n"));
-  if (Object.keys(settings).length > 0) io.out(`The settings hold for all versions of ${name}\n`);
+  if (taken.length > 0) io.out(`It is served instead of version ${taken.join(", ")}\n`);
+  if (gateway === undefined && Object.keys(settings).length > 0) {
+    io.out(`The settings hold for all versions of ${name}\n`);
+  }
   await notServed(folder, staged.models, io);
   return EXIT.ok;
 });

@@ -36,7 +36,7 @@ export const unregister: Run = defineCommand(
   (command) =>
     command.description("Take a model out of a repository, or out of a running gateway.")
       .argument("<name>", "The model.")
-      .option("--version <n>", "Only this version of it.")
+      .option("--version <n>", "Only this version of it; a gateway unloads all.")
       .option("--repository <dir>", `Folder to take it out of. (default: ${DEFAULT_REPOSITORY})`)
       .option("--server <url>", "Have the gateway there unload it instead.")
       .option("--admin-key <key>", "The gateway's; better in the variable SLUICE_ADMIN_KEY.")

@@ -258,19 +258,24 @@ Deno.test("register, models and unregister work on a running gateway", () =>
       const added = await run(register, ["double", source, "--priority", "7", ...server], key);
       assert.equal(added.code, EXIT.ok, added.stderr);
       assert.match(added.stdout, /^Registered double\/1 /);
+      assert.doesNotMatch(added.stdout, /settings|instead/);
       assert.equal(gateway.engine.find("double").model.priority, 7);
       assert.deepEqual(await new FileRepository(repository).list(), []);
 
       const twice = await run(register, ["double", source, "--version", "1", ...server], key);
       assert.equal(twice.code, EXIT.failed);
       assert.match(twice.stderr, /serves a version 1 of "double" already/);
+      const replacing = await run(register, ["double", source, ...server], key);
+      assert.match(replacing.stdout, /^Registered double\/2 /);
+      assert.match(replacing.stdout, /\nIt is served instead of version 1\n$/);
+      assert.deepEqual(gateway.engine.versions("double").map(({ model }) => model.version), [2]);
       await run(register, ["constant", await write(source, constantModel()), ...server], key);
 
       const { stdout } = await run(models, [...server, "--json"]);
       const rows: Record<string, unknown>[] = JSON.parse(stdout);
       assert.deepEqual(rows.map(({ name, version, state }) => [name, version, state]), [
         ["constant", "1", "READY"],
-        ["double", "1", "READY"],
+        ["double", "2", "READY"],
       ]);
       assert.ok(Number(rows[1].persistentBytes) > 0);
       assert.deepEqual([rows[1].queued, rows[1].requests], [0, 0]);
