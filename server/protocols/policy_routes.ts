@@ -21,8 +21,8 @@ export interface PolicyRoutesOptions {
 }
 
 /**
- * `GET` shows the policy in force, and why it is fifo when the chosen one broke; `PUT` or `POST {"name": "fair"}` switches,
- * and needs admin rights.
+ * `GET` shows the policy in force, and why it is fifo when the chosen one broke; `PUT` or
+ * `POST {"name": "fair"}` switches, and needs admin rights.
  */
 export function policyRoutes({ engine, guard, maxBodyBytes }: PolicyRoutesOptions): Route[] {
   const change = async (request: Request) => {
