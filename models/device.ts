@@ -13,6 +13,20 @@ export interface Signature {
   readonly key: string;
   /** In the model's order; an optional input that was left out is missing. */
   readonly inputs: readonly TensorShape[];
+  /**
+   * Sequences whose carried inputs the device adds, one row each; absent for plain requests. The key
+   * tells such a signature from one of plain requests that leave the same inputs out.
+   */
+  readonly sequences?: number;
+}
+
+/**
+ * What one sequence keeps on the device between its iterations. Disposing of it frees the memory;
+ * neither that nor reading while an iteration with it is in flight.
+ */
+export interface SequenceState extends Disposable {
+  /** A copy of the values that its next iteration will see, by the names of the carried inputs. */
+  read(): Tensor[];
 }
 
 /** One step of one batch. */
@@ -27,6 +41,12 @@ export interface Step {
    * iteration is done.
    */
   readonly inputs: readonly (readonly Uint8Array<ArrayBuffer>[])[];
+  /**
+   * One for each row, where rows belong to sequences; all of this executable. The iteration takes
+   * its carried inputs from them and leaves its carried outputs there. One that fails leaves the
+   * states as they were. A batch of the same sequences in the same order as before copies no state.
+   */
+  readonly states?: readonly SequenceState[];
 }
 
 /** What an iteration gave. */
@@ -36,6 +56,7 @@ export interface IterationResult {
   /**
    * Outputs of the whole batch in the model's order, with the shapes the values really have. Their
    * data are views of host buffers and valid until {@linkcode release}. Empty after an error.
+   * Those that sequences carry over stay on the device and are left out.
    */
   readonly outputs: readonly Tensor[];
   /** `execution_failed` when the model refused this input, `device_failed` when the device is at fault. */
@@ -93,6 +114,11 @@ export interface StagedModel extends AsyncDisposable {
   readonly persistentBytes: number;
   /** Working memory of one iteration of exactly these shapes; an upper bound where not measured. */
   ephemeralBytes(signature: Signature): number;
+  /**
+   * Most that the state of one sequence takes at any time, whatever it is joined with; 0 for a model
+   * without a sequence rule.
+   */
+  readonly stateBytes: number;
   /** Makes it resident. */
   upload(): Promise<Executable>;
 }
@@ -113,6 +139,15 @@ export interface Lane extends Disposable {
 export interface Executable extends AsyncDisposable {
   /** Builds what iterations of this signature need on this lane. Optional: `start` does it when missing. */
   prepare(signature: Signature, lane: Lane): Promise<void>;
+  /**
+   * Takes memory for a new sequence: `stateBytes` of the staged model, which the engine has seen to.
+   *
+   * @param initial Values that carried inputs start from, by name. The others start from the file's
+   *   initialiser of that name, or from zeros where it has none.
+   * @throws {SluiceError} `invalid_argument` for a tensor that is not carried or of another datatype
+   *   or shape; `out_of_memory`; `internal` for a model without a sequence rule.
+   */
+  openSequence(initial?: readonly Tensor[]): SequenceState;
   /**
    * Starts one iteration. `done` is called exactly once: before `start` returns when the device
    * chose to run it in place, otherwise later from the event loop. Never throws.

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Tensor, TensorSpec } from "./tensor.ts";
+import type { Datatype, Tensor, TensorSpec } from "./tensor.ts";
 
 /** Inputs and outputs that a model declares, in its own order. */
 export interface ModelSignature {
@@ -31,6 +31,56 @@ export interface BatchingRule {
   readonly probe: boolean;
 }
 
+/** An output whose value is an input of the same sequence's next iteration. */
+export interface CarriedTensor {
+  /** Name of the input that takes the value. */
+  readonly input: string;
+  /** Name of the output that gives it. */
+  readonly output: string;
+  /** Of both. */
+  readonly datatype: Datatype;
+  /** Of both, for one sequence: the batch axis has the size 1. */
+  readonly shape: readonly number[];
+  /** The axis along which sequences are joined: the free one; -1 when all are fixed. */
+  readonly batchAxis: number;
+}
+
+/** How text becomes inputs, and outputs become text: one token is one byte. */
+export interface GenerationRule {
+  /** INT64 input `[rows, tokens]`: what follows the tokens that the cache holds already. */
+  readonly tokens: string;
+  /** INT64 input `[rows]`: how many tokens of each row the cache holds. */
+  readonly position: string;
+  /** FP32 output `[rows, vocabulary]`: a score for every token that could come next. */
+  readonly logits: string;
+  /** Tokens that the cache holds: of the prompt and of the answer together. */
+  readonly maxTokens: number;
+  /** The token that ends a text, and the one that begins it. 0 to 255 are bytes. */
+  readonly endToken: number;
+}
+
+/** How a model runs in sequences: requests that live across iterations, with state on the device. */
+export interface SequenceRule {
+  /** At least one. */
+  readonly carry: readonly CarriedTensor[];
+  /**
+   * Whether sequences may share an iteration. `batchedInputs` is about the inputs that are not
+   * carried; `probe` asks for one with sequences, whatever is known of plain requests.
+   */
+  readonly batching: BatchingRule;
+  /** A sequence that waits longer than this for its client is ended, microseconds. */
+  readonly maxIdleMicros: number;
+  /** Every request must be part of a sequence (Triton's `sequence_batching`). */
+  readonly required: boolean;
+  /** Present for a model that generates text. */
+  readonly generation?: GenerationRule;
+  /**
+   * The model whose next version each checkpoint of a job becomes: its newest file, with the
+   * initialisers replaced that have a carried input's name.
+   */
+  readonly checkpoint: string;
+}
+
 /** One version of one model. */
 export interface Model {
   /** Its folder in the repository. */
@@ -52,6 +102,8 @@ export interface Model {
   readonly maxBatchSize: number;
   /** How its requests may share iterations; a probe at load settles what is open. */
   readonly batching: BatchingRule;
+  /** Present where outputs carry over to inputs: such a model also runs in sequences. */
+  readonly sequence?: SequenceRule;
   /** Triton's model configuration as `/v2/models/{m}/config` answers it. */
   readonly config: Readonly<Record<string, unknown>>;
   /** Labels for the classification extension, by output name. */

@@ -10,16 +10,22 @@
 export interface RequestView {
   /** When it came, on the scheduler's clock. */
   readonly arrivedMicros: number;
+  /** Since when it waits: its arrival, or the end of its last iteration. */
+  readonly waitingSinceMicros: number;
   /** Absolute; Infinity when the request has none. */
   readonly deadlineMicros: number;
   /** 1 is most urgent; {@linkcode DEFAULT_PRIORITY} when none was given. */
   readonly priority: number;
   /** Iterations run so far; 0 until its first. */
   readonly iterationsDone: number;
-  /** 1 for a plain request; Infinity when unknown. */
+  /** 1 for a plain request; else declared, or learned from others of its model; at least one more. */
   readonly iterationsTotal: number;
-  /** Device time charged so far, microseconds. */
+  /** Device time charged so far, microseconds: its share by rows of each iteration's. */
   readonly attainedMicros: number;
+  /** Whose request it is; empty when nobody said. */
+  readonly tenant: string;
+  /** Device time charged to all requests of that tenant, halved every second; 0 for nobody's. */
+  readonly tenantMicros: number;
 }
 
 /** The priority of a request that names none, of a model that names none. */
@@ -29,14 +35,14 @@ export const DEFAULT_PRIORITY = 100;
 export interface QueueView {
   /** The model's name. */
   readonly model: string;
-  /** Whose requests these are. */
-  readonly tenant: string;
   /** Rows ready to run now, all requests together. */
   readonly rows: number;
   /** Rows the engine would join in the next iteration, by learned cost and waiting deadlines. */
   readonly bestRows: number;
-  /** When the request that has waited longest arrived. */
+  /** The earliest arrival among the waiting requests. */
   readonly oldestArrivalMicros: number;
+  /** Since when the request waits that has waited longest for an iteration. */
+  readonly waitingSinceMicros: number;
   /** Infinity when no waiting request has a deadline. */
   readonly earliestDeadlineMicros: number;
   /** The most urgent priority among the waiting; smaller is more urgent. */
@@ -47,7 +53,9 @@ export interface QueueView {
   readonly servedMicros: number;
   /** When an iteration of this queue last started; -Infinity before the first. */
   readonly lastServedMicros: number;
-  /** Learned estimate of the device time that all waiting rows need. */
+  /** Iterations that the first request in the policy's order has to go; 1 for a plain one. */
+  readonly iterationsLeft: number;
+  /** Learned estimate of the device time of one iteration for all waiting rows. */
   readonly remainingMicros: number;
   /** Learned estimate of one iteration of so many rows, microseconds. */
   iterationMicros(rows: number): number;
@@ -119,7 +127,8 @@ export type PolicyEvent =
 export interface Policy {
   /**
    * Order inside a queue: smallest first, asked at arrival, and again after an iteration that was
-   * not the request's last. Arrival order when absent.
+   * not the request's last. Among equals, and when absent, the one that has waited longest: requests
+   * that take many iterations then take turns.
    */
   rank?(request: RequestView): number;
   /** Told of everything that happens to queues. Must not decide anything. */

@@ -13,6 +13,16 @@ import type * as hdr from "hdr-histogram-js";
 /** A histogram of whole microseconds, as `hdr-histogram-js` defines it. Live: updated in place. */
 export type Histogram = hdr.Histogram;
 
+/** A request's place in a sequence that the client drives (Triton's stateful models). */
+export interface SequenceStep {
+  /** The client's own name for it, unique among those of a model; never 0 or empty. */
+  readonly id: number | string;
+  /** It is the first: the state starts anew. */
+  readonly start: boolean;
+  /** It is the last: the state is freed with its answer. */
+  readonly end: boolean;
+}
+
 /** One inference, as a protocol hands it over. */
 export interface InferenceRequest {
   /** What {@linkcode Engine.find} gave. */
@@ -25,6 +35,10 @@ export interface InferenceRequest {
   readonly priority: number;
   /** Microseconds from now until the answer is worthless; 0 when there is no limit. */
   readonly timeoutMicros: number;
+  /** Whose request it is, for policies that share between tenants; nobody's when absent. */
+  readonly tenant?: string;
+  /** Present when it is one step of a sequence that the client drives. */
+  readonly sequence?: SequenceStep;
   /** Fires when the client has left. */
   readonly signal?: AbortSignal;
   /**
@@ -34,6 +48,63 @@ export interface InferenceRequest {
   respond(outputs: readonly Tensor[], timing: Timing): void;
   /** Called once instead of `respond` when there is no answer. Must not throw. */
   fail(error: SluiceError): void;
+}
+
+/** What becomes of a sequence after an iteration: its next inputs, or it waits for some, or it ends. */
+export type Advance = readonly Tensor[] | "wait" | "end";
+
+/** A request that lives across iterations, with state on the device. */
+export interface SequenceRequest extends Omit<InferenceRequest, "respond"> {
+  /** Of the first iteration, without the carried ones. Undefined: it waits to be fed. */
+  readonly inputs: readonly Tensor[] | undefined;
+  /** Values that carried inputs start from, instead of the model's own. */
+  readonly initial?: readonly Tensor[];
+  /** How many it will take, as far as the caller knows; undefined: as others of its model took. */
+  readonly iterations?: number;
+  /**
+   * Has no end that an unload or a drain could wait for: either fails it once it is between two
+   * iterations.
+   */
+  readonly endless: boolean;
+  /**
+   * Called after each of its iterations, synchronously from the scheduler and before anything is
+   * decided: outputs, without the carried ones, are views that are valid only until it returns. Must
+   * not throw, and be quick: the device waits for it.
+   */
+  advance(outputs: readonly Tensor[], timing: Timing): Advance;
+  /** Called once when it is ended by anything but `advance` or {@linkcode OpenSequence.end}. */
+  fail(error: SluiceError): void;
+}
+
+/** What a waiting sequence goes on with. */
+export interface Feed {
+  /** Of the next iteration, without the carried ones. */
+  readonly inputs: readonly Tensor[];
+  /** As in a request; the sequence's own when absent. */
+  readonly priority?: number;
+  /** From now; none when absent. */
+  readonly timeoutMicros?: number;
+}
+
+/** A sequence that was admitted. */
+export interface OpenSequence {
+  /** Iterations run so far. */
+  readonly iterationsDone: number;
+  /** Device time charged to it so far, microseconds. */
+  readonly attainedMicros: number;
+  /** Waits to be fed: neither queued nor running. */
+  readonly waiting: boolean;
+  /**
+   * Goes on with a sequence that waits; it arrives anew.
+   *
+   * @throws {SluiceError} `invalid_argument`, `queue_full`, and it waits on; `internal` when it does
+   *   not wait.
+   */
+  feed(feed: Feed): void;
+  /** A copy of the carried values, for a checkpoint. Only while it waits, or from `advance`. */
+  state(): Tensor[];
+  /** Ends it now, or after the iteration that runs, without a call of `fail`. Twice is once. */
+  end(): void;
 }
 
 /** How one request spent its time. */
@@ -81,6 +152,10 @@ export interface ServedModel {
   readonly queuedBytes: number;
   /** Requests in an iteration right now. */
   readonly runningRequests: number;
+  /** Sequences that are open: waiting, queued and running ones. */
+  readonly openSequences: number;
+  /** Device memory that is reserved for their state, bytes. */
+  readonly stateBytes: number;
   /** Live: updated in place. Starts at zero with every load. */
   readonly statistics: ModelStatistics;
 }
@@ -195,6 +270,11 @@ export interface Engine {
 
   /** Takes a request. Never throws; the request's `fail` tells. */
   submit(request: InferenceRequest): void;
+  /**
+   * Opens a sequence, with memory for its state. Never throws; the request's `fail` tells, with
+   * `queue_full` when the memory is taken by others for now. Undefined when it was refused.
+   */
+  openSequence(request: SequenceRequest): OpenSequence | undefined;
 
   /**
    * Loads or reloads a model; resolves when it is ready. While it loads, what was there serves on,
