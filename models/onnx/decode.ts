@@ -244,7 +244,12 @@ async function open(path: string, fileName: string): Promise<Deno.FsFile> {
   }
 }
 
-function refusal(error: unknown, head: Uint8Array, fileName: string): unknown {
+/**
+ * What is thrown in the place of an error that came up while reading an ONNX file.
+ *
+ * @param head How the file begins, to tell whether it is text.
+ */
+export function refusal(error: unknown, head: Uint8Array, fileName: string): unknown {
   if (!(error instanceof MalformedMessage)) return error;
   const fault = looksLikeText(head)
     ? "it is text"

@@ -5,6 +5,7 @@
  * @module
  */
 import { PbfReader } from "pbf";
+import { SluiceError } from "../errors.ts";
 
 const VARINT = 0, FIXED64 = 1, LENGTH_DELIMITED = 2, FIXED32 = 5;
 
@@ -23,6 +24,11 @@ export class Field {
   constructor(reader: PbfReader, message: string) {
     this.#reader = reader;
     this.#message = message;
+  }
+
+  /** Whether it is read with {@linkcode bytes} or {@linkcode text}: lists of numbers may be either. */
+  get isLengthDelimited(): boolean {
+    return this.#reader.type === LENGTH_DELIMITED;
   }
 
   /** A view of a length-delimited field: nothing is copied. */
@@ -65,24 +71,30 @@ export class Field {
  * Calls `visit` for every field of a message, in the order they are written.
  *
  * @param message The message's name, for errors.
+ * @param visit `offset` is where the field begins, its tag included.
  * @throws {MalformedMessage} Truncated, or no protobuf message at all.
  */
 export function eachField(
   bytes: Uint8Array,
   message: string,
-  visit: (number: number, field: Field) => void,
+  visit: (number: number, field: Field, offset: number) => void,
 ): void {
   const reader = new PbfReader(bytes);
   const field = new Field(reader, message);
   try {
-    for (let number = reader.nextField(); number !== 0; number = reader.nextField()) {
+    for (;;) {
+      const offset = reader.pos;
+      const number = reader.nextField();
+      if (number === 0) break;
       if (![VARINT, FIXED64, LENGTH_DELIMITED, FIXED32].includes(reader.type)) {
         throw new MalformedMessage(`${message} has a field of unknown wire type ${reader.type}`);
       }
-      visit(number, field);
+      const content = reader.pos;
+      visit(number, field, offset);
+      if (reader.pos === content) reader.skip(reader.type);
     }
   } catch (error) {
-    if (error instanceof MalformedMessage) throw error;
+    if (error instanceof MalformedMessage || error instanceof SluiceError) throw error;
     throw new MalformedMessage(`${message} breaks off`, { cause: error });
   }
   if (reader.pos > reader.length) throw new MalformedMessage(`${message} breaks off`);
