@@ -18,6 +18,7 @@ import type {
   Step,
 } from "../device.ts";
 import { SluiceError } from "../errors.ts";
+import { carriedBytes } from "../initial_state.ts";
 import type { Model } from "../model.ts";
 import type { Tensor } from "../tensor.ts";
 import { costFromSize, iterationMicros, transferBytes } from "./cost.ts";
@@ -25,6 +26,7 @@ import { failed, SimulatedExecutable } from "./executable.ts";
 import { SimulatedLane } from "./lane.ts";
 import type { IterationFault, SimulatedOptions } from "./options.ts";
 import { computeOutputs, outputShapes } from "./outputs.ts";
+import { advanceSequences } from "./sequences.ts";
 
 export type { IterationFault, SimulatedFaults, SimulatedOptions } from "./options.ts";
 
@@ -65,6 +67,7 @@ export class SimulatedDevice implements Device {
     const persistentBytes = this.#options.persistentBytes?.(model) ?? model.fileBytes;
     return {
       persistentBytes,
+      stateBytes: carriedBytes(model),
       ephemeralBytes: (signature) => this.#ephemeralBytes(model, signature),
       upload: () => this.#upload(model, persistentBytes),
       [Symbol.asyncDispose]: () => Promise.resolve(),
@@ -91,11 +94,14 @@ export class SimulatedDevice implements Device {
     return lane;
   }
 
-  /** Persistent bytes by model, ephemeral by lane, and the outputs that were not given back. */
+  /**
+   * Persistent bytes and state by model, ephemeral by lane, and the outputs that were not given back.
+   */
   memory(): readonly MemoryUse[] {
     const uses: MemoryUse[] = [];
-    for (const { model, persistentBytes } of this.#resident) {
+    for (const { model, persistentBytes, stateBytes } of this.#resident) {
       uses.push({ model: model.name, class: "persistent", bytes: persistentBytes });
+      if (stateBytes > 0) uses.push({ model: model.name, class: "state", bytes: stateBytes });
     }
     for (const lane of this.#lanes) uses.push({ class: "ephemeral", bytes: lane.bytes });
     if (this.#outputBytes > 0) uses.push({ class: "host", bytes: this.#outputBytes });
@@ -143,7 +149,8 @@ export class SimulatedDevice implements Device {
         model,
         persistentBytes,
         start: (lane, step, expectedMicros, done) =>
-          this.#start(model, lane, step, expectedMicros, done),
+          this.#start(executable, lane, step, expectedMicros, done),
+        reserve: (bytes) => this.#reserve(bytes, `A sequence of '${model.name}' of ${bytes} bytes`),
         closed: () => this.#resident.delete(executable),
       });
       this.#resident.add(executable);
@@ -152,13 +159,14 @@ export class SimulatedDevice implements Device {
   }
 
   #start(
-    model: Model,
+    executable: SimulatedExecutable,
     lane: Lane,
     step: Step,
     expectedMicros: number,
     done: (result: IterationResult) => void,
   ): void {
     const { clock, costs, durations, faults, inPlaceMicros } = this.#options;
+    const { model } = executable;
     const refusal = this.#failure ?? this.#refusal(model, lane, step);
     if (refusal !== undefined || !(lane instanceof SimulatedLane)) {
       clock.soon(() => done(failed(refusal ?? foreignLane(), 0)));
@@ -175,7 +183,7 @@ export class SimulatedDevice implements Device {
       if (fault === "device_failed") {
         this.breakDown({ message: `The device broke while it ran '${model.name}'`, fatal: true });
       }
-      done(this.#result(model, step, deviceMicros, fault));
+      done(this.#result(executable, step, deviceMicros, fault));
     };
     if (fault === undefined && lane.inFlight === 0 && expectedMicros < (inPlaceMicros ?? 0)) {
       end(micros);
@@ -199,18 +207,23 @@ export class SimulatedDevice implements Device {
   }
 
   #result(
-    model: Model,
+    executable: SimulatedExecutable,
     step: Step,
     deviceMicros: number,
     fault: IterationFault | undefined,
   ): IterationResult {
     if (this.#failure !== undefined) return failed(this.#failure, deviceMicros);
+    const { model } = executable;
     if (fault === "execution_failed") {
       const message = `Model '${model.name}' failed, as it was told to`;
       return failed(new SluiceError("execution_failed", message), deviceMicros);
     }
     try {
-      return this.#answered(computeOutputs(model, step), deviceMicros);
+      const states = executable.statesOf(step);
+      const outputs = model.sequence === undefined || states.length === 0
+        ? computeOutputs(model, step)
+        : advanceSequences(model, model.sequence, step, states);
+      return this.#answered(outputs, deviceMicros);
     } catch (error) {
       return failed(error instanceof Error ? error : new Error(String(error)), deviceMicros);
     }
@@ -240,7 +253,9 @@ export class SimulatedDevice implements Device {
   #reserve(bytes: number, what: string): void {
     let held = 0;
     for (const lane of this.#lanes) held += lane.bytes;
-    for (const executable of this.#resident) held += executable.persistentBytes;
+    for (const { persistentBytes, stateBytes } of this.#resident) {
+      held += persistentBytes + stateBytes;
+    }
     if (held + bytes > this.memoryBytes) {
       throw new SluiceError(
         "out_of_memory",

@@ -45,8 +45,9 @@ export function outputShapes(model: Model, signature: Signature, rows: number): 
 
 /**
  * Computes the outputs of a whole batch. An output with the datatype and the number of elements of
- * an input repeats that input; any other holds numbers drawn from a hash of the row's inputs.
- * Floats are finite, booleans 0 or 1, BYTES eight hexadecimal digits.
+ * an input repeats that input; any other holds numbers drawn from a hash of the row's inputs. So do
+ * all outputs of a model that carries state, which every answer is to depend on. Floats are finite,
+ * booleans 0 or 1, BYTES eight hexadecimal digits.
  *
  * @throws {SluiceError} `execution_failed` when the pieces do not add up to the signature.
  */
@@ -55,10 +56,11 @@ export function computeOutputs(model: Model, step: Step): Tensor[] {
   const digests = new RowDigests(model, inputs, step.rows);
   return outputShapes(model, step.signature, step.rows).map((output, index) => {
     const count = elementCount(output.shape);
-    const same = inputs.find((input) =>
-      input.datatype === output.datatype && elementCount(input.shape) === count
-    );
-    if (same !== undefined) return { ...output, data: same.data.slice() };
+    const same = model.sequence === undefined &&
+      inputs.find((input) =>
+        input.datatype === output.datatype && elementCount(input.shape) === count
+      );
+    if (same) return { ...output, data: same.data.slice() };
     const perRow = output.shape.length > 0 && output.shape[0] === step.rows && digests.batched;
     const elementsPerRow = perRow ? count / Math.max(1, step.rows) : count;
     const element = (position: number) => {
@@ -74,7 +76,12 @@ function specOf(model: Model, name: string): TensorSpec | undefined {
   return model.signature.inputs.find((spec) => spec.name === name);
 }
 
-function joinInputs(step: Step): Tensor[] {
+/**
+ * The whole inputs of a step.
+ *
+ * @throws {SluiceError} `execution_failed` when the pieces do not add up to the signature.
+ */
+export function joinInputs(step: Step): Tensor[] {
   const { inputs } = step.signature;
   if (step.inputs.length !== inputs.length) {
     throw new SluiceError(
@@ -134,7 +141,7 @@ class RowDigests {
 }
 
 /** Byte offsets at which each row starts, and the end of the last. */
-function rowBounds(input: Tensor, rows: number): number[] {
+export function rowBounds(input: Tensor, rows: number): number[] {
   const bounds = [0];
   if (input.datatype !== "BYTES") {
     for (let row = 1; row <= rows; row++) bounds.push(input.data.length / rows * row);
