@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { messageOf, SluiceError } from "./errors.ts";
+import type { JobOrigin } from "./model.ts";
 import { isDatatype, type Tensor } from "./tensor.ts";
 import { tensorFromJson, tensorToJson } from "./tensor_json.ts";
 
@@ -23,6 +24,8 @@ const versionSchema = z.strictObject({
   bytes: z.int().nonnegative().optional(),
   source: z.string().optional(),
   batching: probeSchema.optional(),
+  sequenceBatching: probeSchema.optional(),
+  job: z.strictObject({ id: z.string().min(1), iterations: z.int().nonnegative() }).optional(),
 });
 
 const tensorSchema = z.strictObject({
@@ -72,6 +75,10 @@ export interface VersionRecord {
   readonly source?: string;
   /** What the probe found. */
   readonly batching?: BatchingProbe;
+  /** What the probe of its sequences found. */
+  readonly sequenceBatching?: BatchingProbe;
+  /** The job that wrote it as a checkpoint. */
+  readonly job?: JobOrigin;
 }
 
 /** A manifest. */

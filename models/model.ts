@@ -137,3 +137,45 @@ export interface Repository {
    */
   read(name: string, override?: ModelOverride): Promise<Model[]>;
 }
+
+/** How a version came out of a job. */
+export interface JobOrigin {
+  /** The job's. */
+  readonly id: string;
+  /** Iterations that it had done. */
+  readonly iterations: number;
+}
+
+/** A version's file, as it lies in the repository. */
+export interface StoredVersion {
+  /** Its number. */
+  readonly version: number;
+  /** The whole ONNX file. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Present where a job wrote it. */
+  readonly job?: JobOrigin;
+}
+
+/** Where jobs keep their checkpoints: as versions of a model, servable like any other. */
+export interface CheckpointStore {
+  /**
+   * Adds the next version of a model and takes older ones of the same job away; all or nothing.
+   *
+   * @param keep How many of the job's versions stay, this one included; 5 when absent.
+   * @returns Its number.
+   * @throws {SluiceError} `invalid_argument` when the file is no model, `too_large` when the disk is
+   *   full, `conflict` or `forbidden` when the repository cannot be written to.
+   */
+  add(
+    model: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    job: JobOrigin,
+    keep?: number,
+  ): Promise<number>;
+  /**
+   * Reads a version: the one of that number, the newest of a job, or the newest of all.
+   *
+   * @throws {SluiceError} `not_found` where there is none; `invalid_argument` when it cannot be read.
+   */
+  read(model: string, which?: number | { readonly job: string }): Promise<StoredVersion>;
+}

@@ -18,7 +18,7 @@ import {
   stageVersions,
   type StagingOptions,
 } from "./repository/staging.ts";
-import { asWriter, finishCommits, replaceFile, takeAway } from "./repository/store.ts";
+import { asWriter, finishCommits, replaceFile, rootOf, takeAway } from "./repository/store.ts";
 
 export type { BatchingProbe, Manifest, VersionRecord } from "./manifest.ts";
 export type { Content, WriteChunk } from "./repository/disk.ts";
@@ -51,7 +51,7 @@ export class FileRepository implements Repository {
    * @throws {SluiceError} `not_found` when the repository's folder is missing.
    */
   async list(): Promise<string[]> {
-    const root = await this.#root();
+    const root = await rootOf(this.folder);
     await finishCommits(root);
     const names: string[] = [];
     for await (const entry of Deno.readDir(root)) {
@@ -68,7 +68,7 @@ export class FileRepository implements Repository {
    * @throws {SluiceError} `not_found`, or `invalid_argument` with the file and the fault in it.
    */
   async read(name: string, override: ModelOverride = {}): Promise<Model[]> {
-    const root = await this.#root();
+    const root = await rootOf(this.folder);
     if (override.files === undefined) await this.#modelFolder(root, name);
     else checkModelName(name);
     const files = override.files === undefined
@@ -89,7 +89,7 @@ export class FileRepository implements Repository {
    */
   async stage(added: Addition, options?: StagingOptions): Promise<StagedVersions> {
     const environment = { known: new Map(), warn: this.#warn };
-    return await stageVersions(await this.#root(), added, environment, options);
+    return await stageVersions(await rootOf(this.folder), added, environment, options);
   }
 
   /**
@@ -110,7 +110,7 @@ export class FileRepository implements Repository {
    * @throws {SluiceError} `not_found`, or `invalid_argument` when the manifest cannot be read.
    */
   async remove(name: string, version?: number): Promise<void> {
-    const root = await this.#root();
+    const root = await rootOf(this.folder);
     await asWriter(root, async () => {
       const folder = await this.#modelFolder(root, name);
       if (version === undefined) return await takeAway(root, folder);
@@ -140,7 +140,7 @@ export class FileRepository implements Repository {
   async claim(): Promise<Disposable | undefined> {
     try {
       const doing = `serves ${this.folder}. Stop it, or serve another folder with --repository`;
-      return await takeLock(join(await this.#root(), ".serving"), doing);
+      return await takeLock(join(await rootOf(this.folder), ".serving"), doing);
     } catch (error) {
       if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
       return undefined;
@@ -157,19 +157,6 @@ export class FileRepository implements Repository {
     const folder = join(root, name);
     if (isModelName(name) && await isFolder(folder)) return folder;
     throw new SluiceError("not_found", `There is no model ${JSON.stringify(name)}`);
-  }
-
-  async #root(): Promise<string> {
-    let root: string;
-    try {
-      root = await Deno.realPath(this.folder);
-    } catch (error) {
-      throw new SluiceError("not_found", `The model repository ${this.folder} is missing`, {
-        cause: error,
-      });
-    }
-    if (await isFolder(root)) return root;
-    throw new SluiceError("invalid_argument", `The model repository ${this.folder} is no folder`);
   }
 }
 

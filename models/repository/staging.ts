@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
 import type { BatchingProbe, VersionRecord } from "../manifest.ts";
-import type { Model } from "../model.ts";
+import type { JobOrigin, Model } from "../model.ts";
 import {
   type Content,
   removeIfThere,
@@ -41,6 +41,8 @@ export interface Addition {
   readonly settings?: Settings;
   /** Where it was fetched from; it is kept as it is, so it must hold no secret. */
   readonly source?: string;
+  /** The job that they are checkpoints of. */
+  readonly job?: JobOrigin;
 }
 
 /** How to write it. */
@@ -158,7 +160,7 @@ async function freeVersions(
 async function writeFiles(
   folder: string,
   numbers: readonly number[],
-  { versions, shared, source }: Addition,
+  { versions, shared, source, job }: Addition,
   { write, signal }: StagingOptions,
 ): Promise<Map<number, VersionRecord>> {
   for (const [path, content] of shared ?? []) {
@@ -175,7 +177,12 @@ async function writeFiles(
       bytes += written.bytes;
       if (contained.endsWith(".onnx")) sha256 ??= written.sha256;
     }
-    records.set(numbers[index], { bytes, ...(sha256 && { sha256 }), ...(source && { source }) });
+    records.set(numbers[index], {
+      bytes,
+      ...(sha256 && { sha256 }),
+      ...(source && { source }),
+      ...(job && { job }),
+    });
   }
   return records;
 }

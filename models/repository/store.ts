@@ -30,6 +30,24 @@ export interface Preparation extends AsyncDisposable {
 }
 
 /**
+ * The real path of a repository's folder.
+ *
+ * @throws {SluiceError} `not_found`, or `invalid_argument` when it is no folder.
+ */
+export async function rootOf(folder: string): Promise<string> {
+  let root: string;
+  try {
+    root = await Deno.realPath(folder);
+  } catch (error) {
+    throw new SluiceError("not_found", `The model repository ${folder} is missing`, {
+      cause: error,
+    });
+  }
+  if ((await Deno.stat(root)).isDirectory) return root;
+  throw new SluiceError("invalid_argument", `The model repository ${folder} is no folder`);
+}
+
+/**
  * Runs `change` as the only writer of the repository, after cleaning up behind writers that died.
  *
  * @throws {SluiceError} `conflict` when another process keeps writing, `forbidden` where this one

@@ -1,0 +1,105 @@
+/**
+ * Checkpoints of jobs: versions of a model that come one after another while a job runs.
+ *
+ * @module
+ */
+import { SluiceError } from "../errors.ts";
+import type { CheckpointStore, JobOrigin, StoredVersion } from "../model.ts";
+import type { FileRepository } from "../repository.ts";
+import { FilesOnDisk, versionsIn } from "./model_files.ts";
+import { checkModelName } from "./names.ts";
+import { readSettings } from "./read_settings.ts";
+import { rootOf } from "./store.ts";
+
+/** Versions of one job that stay where nobody says otherwise. */
+const KEPT = 5;
+
+/** Checkpoints in a repository's folder. */
+export class FileCheckpoints implements CheckpointStore {
+  readonly #repository: FileRepository;
+  /** The end of the line: jobs of one model would take the same version at once. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Nothing is read before the first call. */
+  constructor(repository: FileRepository) {
+    this.#repository = repository;
+  }
+
+  /** Written and checked as a registration is. */
+  add(
+    model: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    job: JobOrigin,
+    keep: number = KEPT,
+  ): Promise<number> {
+    const done = this.#last.then(() => this.#add(model, bytes, job, keep));
+    this.#last = done.catch(() => {});
+    return done;
+  }
+
+  async #add(
+    name: string,
+    bytes: Uint8Array<ArrayBuffer>,
+    job: JobOrigin,
+    keep: number,
+  ): Promise<number> {
+    const { fileName } = await this.#model(name);
+    const [version] = await this.#repository.install({
+      name,
+      versions: [{ files: new Map([[fileName, bytes]]) }],
+      source: `job ${job.id}, iteration ${job.iterations}`,
+      job,
+    });
+    await this.#removeOld(name, job.id, keep);
+    return version;
+  }
+
+  async #removeOld(name: string, job: string, keep: number): Promise<void> {
+    const { versions, records } = await this.#model(name);
+    const written = versions.filter((version) => records[version]?.job?.id === job);
+    try {
+      for (const old of written.slice(0, -keep)) await this.#repository.remove(name, old);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      // Somebody else is writing: the next checkpoint takes them away too.
+    }
+  }
+
+  /** External data are not read. */
+  async read(name: string, which?: number | { readonly job: string }): Promise<StoredVersion> {
+    const { files, versions, records, fileName } = await this.#model(name);
+    const version = versions.findLast((version) =>
+      typeof which === "object"
+        ? records[version]?.job?.id === which.job
+        : version === (which ?? version)
+    );
+    if (version === undefined) {
+      const wanted = typeof which === "object"
+        ? `version of job "${which.job}"`
+        : `version ${which}`;
+      throw new SluiceError(
+        "not_found",
+        `Model "${name}" has no ${wanted}; it has ${versions.join(", ")}`,
+      );
+    }
+    const path = `${version}/${fileName}`;
+    const entry = await files.entry(path);
+    if (entry === undefined) {
+      throw new SluiceError("invalid_argument", `${files.describe(path)} is missing`);
+    }
+    const { job } = records[version] ?? {};
+    return { version, bytes: await files.read(entry), ...(job && { job }) };
+  }
+
+  /** What there is of a model now: at least one version. */
+  async #model(name: string) {
+    checkModelName(name);
+    const files = new FilesOnDisk(await rootOf(this.#repository.folder), name);
+    const { versions } = await versionsIn(files);
+    if (versions.length === 0) {
+      throw new SluiceError("not_found", `There is no model "${name}" to keep checkpoints of`);
+    }
+    const { manifest, fileName } = await readSettings(name, files, { warn() {} });
+    return { files, versions, records: manifest.versions ?? {}, fileName };
+  }
+}
