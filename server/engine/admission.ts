@@ -5,7 +5,7 @@
  */
 import { SluiceError } from "../../models/errors.ts";
 import type { StagedModel } from "../../models/device.ts";
-import type { Model } from "../../models/model.ts";
+import type { BatchingRule, Model } from "../../models/model.ts";
 import { byteLength, DATATYPE_BYTES, type Tensor, type TensorSpec } from "../../models/tensor.ts";
 import { RequestGroup } from "./group.ts";
 
@@ -32,7 +32,8 @@ export class Admission {
   readonly #staged: StagedModel;
   readonly #index = new Map<string, number>();
   readonly #groups = new Map<string, RequestGroup>();
-  readonly #required: number;
+  /** Inputs that sequences carry: they are no request's. */
+  readonly #carried: ReadonlySet<string>;
   #last: RequestGroup | undefined;
   #created = 0;
   readonly #ordered: (Tensor | undefined)[];
@@ -42,7 +43,7 @@ export class Admission {
     this.#model = model;
     this.#staged = staged;
     model.signature.inputs.forEach((spec, index) => this.#index.set(spec.name, index));
-    this.#required = model.signature.inputs.filter((spec) => !spec.optional).length;
+    this.#carried = new Set(model.sequence?.carry.map(({ input }) => input));
     this.#ordered = new Array(model.signature.inputs.length).fill(undefined);
   }
 
@@ -54,29 +55,31 @@ export class Admission {
   /**
    * Checks a request's inputs, in whatever order they come.
    *
+   * @param step Whether they are those of a step of a sequence: then carried ones are left out.
    * @throws {SluiceError} `invalid_argument`, naming the input, what was given and expected.
    */
-  admit(tensors: readonly Tensor[]): Admitted {
+  admit(tensors: readonly Tensor[], step = false): Admitted {
     const ordered = this.#ordered.fill(undefined);
     let bytes = 0;
-    let required = 0;
     for (const tensor of tensors) {
       const index = this.#index.get(tensor.name);
       if (index === undefined) throw this.#unknownInput(tensor.name);
       if (ordered[index] !== undefined) {
         throw invalid(`input '${tensor.name}' was given more than once`);
       }
-      const spec = this.#model.signature.inputs[index];
-      this.#check(tensor, spec);
+      if (step && this.#carried.has(tensor.name)) throw this.#carriedInput(tensor.name);
+      this.#check(tensor, this.#model.signature.inputs[index]);
       ordered[index] = tensor;
       bytes += tensor.data.byteLength;
-      if (!spec.optional) required++;
     }
-    if (required < this.#required) throw this.#missingInputs(tensors.length, ordered);
-    const rows = this.#rows(ordered);
-    const group = this.#last !== undefined && belongs(this.#last, ordered, rows)
-      ? this.#last
-      : this.#find(ordered, rows);
+    this.#checkComplete(ordered, step, tensors.length);
+    const batching = step ? this.#model.sequence!.batching : this.#model.batching;
+    const rows = this.#rows(ordered, batching);
+    if (step && rows > 1) throw this.#manyRows(rows);
+    const last = this.#last;
+    const group = last?.ofSequences === step && belongs(last, ordered, rows)
+      ? last
+      : this.#find(ordered, rows, batching, step);
     this.#last = group;
     const pieces: Uint8Array<ArrayBuffer>[] = [];
     for (const tensor of ordered) if (tensor !== undefined) pieces.push(tensor.data);
@@ -109,8 +112,10 @@ export class Admission {
   }
 
   /** Rows by the batch dimension; 1 when no input has one. */
-  #rows(ordered: readonly (Tensor | undefined)[]): number {
-    const { batchedInputs } = this.#model.batching;
+  #rows(
+    ordered: readonly (Tensor | undefined)[],
+    { batchedInputs }: BatchingRule,
+  ): number {
     let rows = -1;
     for (let index = 0; index < ordered.length; index++) {
       const tensor = ordered[index];
@@ -133,8 +138,12 @@ export class Admission {
     return rows < 0 ? 1 : rows;
   }
 
-  #find(ordered: readonly (Tensor | undefined)[], rows: number): RequestGroup {
-    const { batching } = this.#model;
+  #find(
+    ordered: readonly (Tensor | undefined)[],
+    rows: number,
+    batching: BatchingRule,
+    step: boolean,
+  ): RequestGroup {
     let joinable = batching.join && rows > 0;
     const shared: (Uint8Array | undefined)[] = [];
     const shapes: (readonly number[] | undefined)[] = [];
@@ -145,7 +154,7 @@ export class Admission {
       shared.push(isShared ? tensor.data : undefined);
       if (isShared && tensor.data.byteLength > MAX_SHARED_BYTES) joinable = false;
     }
-    let key = joinable ? "join" : "alone";
+    let key = `${joinable ? "join" : "alone"} ${step ? "steps" : "requests"}`;
     shapes.forEach((shape, index) => {
       const batched = joinable && batching.batchedInputs[index];
       key += shape === undefined ? "|-" : `|${batched ? shape.slice(1) : shape}`;
@@ -154,7 +163,8 @@ export class Admission {
     let group = this.#groups.get(key);
     if (group === undefined) {
       const kept = shared.map((data) => joinable ? data?.slice() : undefined);
-      group = new RequestGroup(this.#created++, joinable, shapes, kept, this.#model, this.#staged);
+      const id = this.#created++;
+      group = new RequestGroup(id, joinable, step, shapes, kept, this.#model, this.#staged);
       this.#forgetOldest();
     } else {
       this.#groups.delete(key); // to the end: the order of the map is the order of use
@@ -179,13 +189,43 @@ export class Admission {
     );
   }
 
-  #missingInputs(given: number, ordered: readonly (Tensor | undefined)[]): SluiceError {
-    const { inputs } = this.#model.signature;
-    const missing = inputs.filter((spec, index) => !spec.optional && ordered[index] === undefined);
+  #carriedInput(name: string): SluiceError {
     return invalid(
-      `expected ${inputs.length} inputs but got ${given} inputs for model '${this.#model.name}': ` +
+      `input '${name}' of model '${this.#model.name}' is kept from one request of a sequence to the ` +
+        "next; leave it out, or send the request without a sequence",
+    );
+  }
+
+  #manyRows(rows: number): SluiceError {
+    return invalid(
+      `a request of a sequence has one row, but this one for model '${this.#model.name}' has ${rows}`,
+    );
+  }
+
+  #checkComplete(
+    ordered: readonly (Tensor | undefined)[],
+    step: boolean,
+    given: number,
+  ): void {
+    const { inputs } = this.#model.signature;
+    let complete = true;
+    for (let index = 0; complete && index < ordered.length; index++) {
+      complete = ordered[index] !== undefined || this.#mayBeLeftOut(inputs[index], step);
+    }
+    if (complete) return;
+    const missing = inputs.filter((spec, index) =>
+      ordered[index] === undefined && !this.#mayBeLeftOut(spec, step)
+    );
+    throw invalid(
+      `expected ${
+        step ? inputs.length - this.#carried.size : inputs.length
+      } inputs but got ${given} inputs for model '${this.#model.name}': ` +
         `missing required input(s) [${missing.map((spec) => `'${spec.name}'`).join(", ")}]`,
     );
+  }
+
+  #mayBeLeftOut(spec: TensorSpec, step: boolean): boolean {
+    return spec.optional === true || step && this.#carried.has(spec.name);
   }
 
   #wrongShape(tensor: Tensor, spec: TensorSpec): SluiceError {
@@ -210,7 +250,7 @@ function belongs(
   rows: number,
 ): boolean {
   if (group.joinable && rows <= 0) return false;
-  const { batchedInputs } = group.model.batching;
+  const { batchedInputs } = group.batching;
   for (let index = 0; index < ordered.length; index++) {
     const shape = ordered[index]?.shape, known = group.shapes[index];
     if (shape === undefined || known === undefined) {

@@ -6,28 +6,37 @@
 import type { Clock } from "../../models/clock.ts";
 import type { IterationResult } from "../../models/device.ts";
 import type { SluiceError } from "../../models/errors.ts";
+import type { Tensor } from "../../models/tensor.ts";
+import type { Timing } from "./api.ts";
 import { stopListening } from "./clients.ts";
 import { type Iteration, split } from "./iteration.ts";
 import type { PendingRequest } from "./pending.ts";
+import type { Advanced } from "./sequence.ts";
 import { add, batchStatistics, failureReason, record } from "./statistics.ts";
 
-/** Answers the requests of an iteration that went well, and counts them. */
+/**
+ * Hands out the outputs of an iteration that went well. Requests are answered, and counted; sequences
+ * go on, and are counted when they are answered.
+ */
 export function answer(iteration: Iteration, result: IterationResult, clock: Clock): void {
   const { loaded: { statistics }, batch, rows, because, beganMicros } = iteration;
   const computeMicros = result.deviceMicros;
   const answeringMicros = clock.nowMicros();
   const inputMicros = Math.max(0, answeringMicros - beganMicros - computeMicros);
+  const lane = iteration.lane.id;
+  let answered = 0;
   statistics.lastInferenceMillis = Date.now();
   for (const [pending, outputs] of split(batch, result.outputs)) {
-    const queueMicros = beganMicros - pending.arrivedMicros;
+    const queueMicros = beganMicros - pending.waitingSinceMicros;
     const requestMicros = answeringMicros - pending.arrivedMicros;
-    pending.request.respond(outputs, {
-      queueMicros,
-      computeMicros,
-      batchRows: rows,
-      lane: iteration.lane.id,
-      because,
-    });
+    const timing = { queueMicros, computeMicros, batchRows: rows, lane, because };
+    const outcome = handOut(pending, outputs, timing);
+    if (outcome === "unfinished") continue;
+    if (outcome !== "answered") {
+      countFailure(pending, outcome, clock);
+      continue;
+    }
+    answered++;
     statistics.inferenceCount += pending.rows;
     add(statistics.success, requestMicros);
     add(statistics.queue, queueMicros);
@@ -37,7 +46,7 @@ export function answer(iteration: Iteration, result: IterationResult, clock: Clo
     record(statistics.queueMicros, queueMicros);
   }
   const outputMicros = clock.nowMicros() - answeringMicros;
-  statistics.computeOutput.count += batch.length;
+  statistics.computeOutput.count += answered;
   statistics.computeOutput.ns += outputMicros * 1000;
   const bySize = batchStatistics(statistics, rows);
   add(bySize.computeInput, inputMicros);
@@ -45,11 +54,25 @@ export function answer(iteration: Iteration, result: IterationResult, clock: Clo
   add(bySize.computeOutput, outputMicros);
 }
 
+function handOut(
+  { caller, sequence }: PendingRequest,
+  outputs: readonly Tensor[],
+  timing: Timing,
+): Advanced {
+  if (sequence !== undefined) return sequence.advance(outputs, timing);
+  caller.respond(outputs, timing);
+  return "answered";
+}
+
 /** Fails a request that was admitted, and counts it. */
 export function fail(pending: PendingRequest, error: SluiceError, clock: Clock): void {
-  const { statistics } = pending.loaded;
   stopListening(pending);
+  countFailure(pending, error, clock);
+  pending.caller.fail(error);
+}
+
+function countFailure(pending: PendingRequest, error: SluiceError, clock: Clock): void {
+  const { statistics } = pending.loaded;
   add(statistics.fail, clock.nowMicros() - pending.arrivedMicros);
   statistics.failures[failureReason(error.code)]++;
-  pending.request.fail(error);
 }

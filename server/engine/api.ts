@@ -54,13 +54,15 @@ export interface InferenceRequest {
 export type Advance = readonly Tensor[] | "wait" | "end";
 
 /** A request that lives across iterations, with state on the device. */
-export interface SequenceRequest extends Omit<InferenceRequest, "respond"> {
+export interface SequenceRequest extends Omit<InferenceRequest, "inputs" | "respond" | "sequence"> {
   /** Of the first iteration, without the carried ones. Undefined: it waits to be fed. */
   readonly inputs: readonly Tensor[] | undefined;
   /** Values that carried inputs start from, instead of the model's own. */
   readonly initial?: readonly Tensor[];
   /** How many it will take, as far as the caller knows; undefined: as others of its model took. */
   readonly iterations?: number;
+  /** How long it may wait to be fed; the model's own limit when absent. */
+  readonly maxIdleMicros?: number;
   /**
    * Has no end that an unload or a drain could wait for: either fails it once it is between two
    * iterations.
@@ -72,7 +74,16 @@ export interface SequenceRequest extends Omit<InferenceRequest, "respond"> {
    * not throw, and be quick: the device waits for it.
    */
   advance(outputs: readonly Tensor[], timing: Timing): Advance;
-  /** Called once when it is ended by anything but `advance` or {@linkcode OpenSequence.end}. */
+  /**
+   * Called when an iteration failed, or was dropped while it waited for one (its deadline, its
+   * client). True keeps the sequence: its state is as before, and it waits to be fed. Ended when
+   * absent.
+   */
+  stepFailed?(error: SluiceError): boolean;
+  /**
+   * Called once when it is ended by anything but `advance` or {@linkcode OpenSequence.end}; its state
+   * can still be read. Must not throw.
+   */
   fail(error: SluiceError): void;
 }
 
@@ -84,6 +95,8 @@ export interface Feed {
   readonly priority?: number;
   /** From now; none when absent. */
   readonly timeoutMicros?: number;
+  /** The sequence's own when absent. */
+  readonly signal?: AbortSignal;
 }
 
 /** A sequence that was admitted. */
@@ -101,7 +114,7 @@ export interface OpenSequence {
    *   not wait.
    */
   feed(feed: Feed): void;
-  /** A copy of the carried values, for a checkpoint. Only while it waits, or from `advance`. */
+  /** A copy of the carried values, for a checkpoint. While it waits, from `advance` and from `fail`. */
   state(): Tensor[];
   /** Ends it now, or after the iteration that runs, without a call of `fail`. Twice is once. */
   end(): void;

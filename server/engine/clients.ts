@@ -26,7 +26,7 @@ export class Clients {
     const unheard = this.#unheard;
     this.#unheard = [];
     for (const pending of unheard) {
-      const signal = pending.waiting ? pending.request.signal : undefined;
+      const signal = pending.waiting ? pending.caller.signal : undefined;
       if (signal === undefined) continue;
       const listener = () => this.#onLeave(pending);
       if (signal.aborted) {

@@ -73,7 +73,7 @@ export function isHopeless(pending: PendingRequest, nowMicros: number): boolean 
 
 /** What the caller of such a request is told. */
 export function missedDeadline(pending: PendingRequest, nowMicros: number): SluiceError {
-  const { timeoutMicros } = pending.request;
+  const { timeoutMicros } = pending.caller;
   const waited = Math.round(nowMicros - pending.arrivedMicros);
   const message = nowMicros >= pending.deadlineMicros
     ? `timeout of ${timeoutMicros} us passed after ${waited} us in the queue`

@@ -9,7 +9,7 @@ import type { SluiceError } from "../../models/errors.ts";
 import type { Iteration } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
-import type { PendingRequest } from "./pending.ts";
+import type { History, PendingRequest } from "./pending.ts";
 
 /** One line of the log. Times are microseconds of the engine's clock. */
 export type LogEntry =
@@ -25,10 +25,12 @@ export type LogEntry =
     maxRows: number;
     maxDelayMicros: number;
     batchedInputs: readonly boolean[];
+    /** How its sequences are joined, for a model that has such. */
+    sequences?: { maxRows: number; batchedInputs: readonly boolean[] };
   }
   /** What the device said of a signature's working memory. */
   | { at: number; event: "measure"; model: string; signature: string; bytes: number }
-  /** Memory that weights and probes hold now, and what they have left to each lane, in its order. */
+  /** Memory that weights, sequences and probes hold now, and what they have left to each lane, in its order. */
   | { at: number; event: "reserve"; bytes: number; lanes: number[] }
   | { at: number; event: "remove"; load: number; model: string }
   | { at: number; event: "policy"; name: string; seed: number }
@@ -45,6 +47,9 @@ export type LogEntry =
     bytes: number;
     priority: number;
     timeoutMicros: number;
+    tenant?: string;
+    /** A step of a sequence, with what lies behind it. */
+    history?: History;
   }
   | { at: number; event: "cancel"; request: number }
   | { at: number; event: "expire" }
@@ -102,7 +107,7 @@ export class DecisionLog {
   /** A model takes requests from now on. */
   added(at: number, loaded: LoadedModel): void {
     const { model, label, persistentBytes } = loaded;
-    const { weight, batching } = model;
+    const { weight, batching, sequence } = model;
     const load = this.#load++;
     this.#loads.set(loaded, load);
     this.#write({
@@ -115,6 +120,10 @@ export class DecisionLog {
       maxRows: batching.maxRows,
       maxDelayMicros: batching.maxDelayMicros,
       batchedInputs: batching.batchedInputs,
+      sequences: sequence && {
+        maxRows: sequence.batching.maxRows,
+        batchedInputs: sequence.batching.batchedInputs,
+      },
     });
   }
 
@@ -140,13 +149,14 @@ export class DecisionLog {
     this.#write({ at, event: "reserve", bytes: reservedBytes, lanes });
   }
 
-  /** A request entered its queue. Tensors are left out: scheduling depends on shapes alone. */
+  /** A request entered its queue; a sequence does so for every iteration. Tensors are left out: scheduling depends on shapes alone. */
   arrived(pending: PendingRequest): void {
-    const { group } = pending;
+    const { group, arrivedMicros, iterationsDone, iterationsTotal, attainedMicros } = pending;
+    const sequence = pending.sequenceNumber;
     this.#write({
-      at: pending.arrivedMicros,
+      at: pending.waitingSinceMicros,
       event: "arrive",
-      request: pending.sequence,
+      request: pending.order,
       model: pending.loaded.label,
       group: group.id,
       joinable: group.joinable,
@@ -154,13 +164,17 @@ export class DecisionLog {
       rows: pending.rows,
       bytes: pending.bytes,
       priority: pending.priority,
-      timeoutMicros: pending.request.timeoutMicros,
+      timeoutMicros: pending.caller.timeoutMicros,
+      tenant: pending.tenant || undefined,
+      history: group.ofSequences
+        ? { arrivedMicros, iterationsDone, iterationsTotal, attainedMicros, sequence }
+        : undefined,
     });
   }
 
   /** The client of a waiting request has left. */
   cancelled(at: number, pending: PendingRequest): void {
-    this.#write({ at, event: "cancel", request: pending.sequence });
+    this.#write({ at, event: "cancel", request: pending.order });
   }
 
   /** What waits past its deadline is dropped now. Which requests follows from earlier entries. */
@@ -177,7 +191,7 @@ export class DecisionLog {
       lane: iteration.lane.id,
       iteration: iteration.number,
       model: iteration.loaded.label,
-      requests: iteration.batch.map((pending) => pending.sequence),
+      requests: iteration.batch.map((pending) => pending.order),
       because: iteration.because,
     });
   }
@@ -200,7 +214,7 @@ export class DecisionLog {
     pending: PendingRequest,
     idle: ReadonlySet<EngineLane>,
   ): void {
-    const request = pending.sequence;
+    const request = pending.order;
     this.#write({ at, event: "discard", except: ids(idle), lane: lane.id, request });
   }
 

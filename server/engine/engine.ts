@@ -16,7 +16,9 @@ import type {
   IndexRow,
   InferenceRequest,
   LaneStatistics,
+  OpenSequence,
   PolicyStatus,
+  SequenceRequest,
   ServedModel,
 } from "./api.ts";
 import { DecisionLog, type LogEntry } from "./decision_log.ts";
@@ -24,10 +26,13 @@ import { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import { MemoryLedger } from "./memory.ts";
 import { ModelTable } from "./model_table.ts";
+import { ClientSequences } from "./client_sequences.ts";
 import { PendingRequest } from "./pending.ts";
 import { PolicySwitch } from "./policy_switch.ts";
 import { Residency } from "./residency.ts";
+import { Reservations } from "./reservations.ts";
 import { Scheduler } from "./scheduler.ts";
+import { Sequences } from "./sequences.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** How to open an engine. */
@@ -76,11 +81,12 @@ class SluiceEngine implements Engine, AsyncDisposable {
   readonly #ledger: MemoryLedger;
   readonly #lanes: Lanes;
   readonly #scheduler: Scheduler;
+  readonly #sequences: Sequences;
+  readonly #clientSequences: ClientSequences;
   readonly #table: ModelTable;
   readonly #watchdog: Watchdog;
   readonly #policies: PolicySwitch;
   readonly #report: (message: string) => void;
-  #sequence = 0;
   #loading = false;
   #shutdownReason: string | undefined;
   #draining = false;
@@ -112,7 +118,24 @@ class SluiceEngine implements Engine, AsyncDisposable {
       maxRequests: options.maxQueueRequests ?? 10_000,
       maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
     };
-    const residency = new Residency(device, this.#scheduler, this.#lanes, limits, random);
+    const reservations = new Reservations(this.#lanes, this.#scheduler);
+    this.#sequences = new Sequences({
+      scheduler: this.#scheduler,
+      lanes: this.#lanes,
+      reservations,
+      checkFits: (pending) => this.#checkFits(pending),
+      maxOpen: limits.maxRequests,
+    });
+    this.#clientSequences = new ClientSequences(this.#clock, this.#sequences);
+    const residency = new Residency({
+      device,
+      scheduler: this.#scheduler,
+      lanes: this.#lanes,
+      reservations,
+      sequences: this.#sequences,
+      limits,
+      random,
+    });
     this.#table = new ModelTable(repository, residency, {
       report: this.#report,
       announce: (message) => this.#closed || announce(message), // not at the very end
@@ -174,23 +197,25 @@ class SluiceEngine implements Engine, AsyncDisposable {
   submit(request: InferenceRequest): void {
     try {
       const loaded = this.#accepting(request.served);
+      if (request.sequence !== undefined || loaded.model.sequence?.required) {
+        return this.#clientSequences.submit(loaded, request);
+      }
       const admitted = loaded.admission.admit(request.inputs);
-      const pending = new PendingRequest(
-        loaded,
-        request,
-        admitted,
-        this.#sequence++,
-        this.#clock.nowMicros(),
-      );
+      const pending = new PendingRequest(loaded, request, admitted, this.#clock.nowMicros());
       this.#checkFits(pending);
       loaded.queue.checkRoom(pending.bytes);
       this.#scheduler.push(pending);
     } catch (cause) {
-      const error = toSluiceError(cause);
-      if (error.code === "queue_full" && request.served instanceof LoadedModel) {
-        request.served.statistics.failures.REJECTED++;
-      }
-      request.fail(error);
+      refuse(request, toSluiceError(cause));
+    }
+  }
+
+  openSequence(request: SequenceRequest): OpenSequence | undefined {
+    try {
+      const sequence = this.#sequences.open(this.#accepting(request.served), request);
+      return sequence.closed ? undefined : sequence;
+    } catch (cause) {
+      refuse(request, toSluiceError(cause));
     }
   }
 
@@ -215,13 +240,24 @@ class SluiceEngine implements Engine, AsyncDisposable {
 
   #checkFits({ group, rows, loaded }: PendingRequest): void {
     const needed = group.signature(rows).ephemeralBytes;
-    const most = this.#ledger.capacityBytes - this.#ledger.persistentBytes;
-    if (needed <= most) return;
-    throw new SluiceError(
-      "out_of_memory",
-      `One iteration of model '${loaded.label}' with these shapes needs ${needed} bytes of working ` +
-        `memory, but at most ${most} can be had; send smaller inputs, unload a model or raise --memory`,
-    );
+    const { capacityBytes, persistentBytes, stateBytes } = this.#ledger;
+    const most = capacityBytes - persistentBytes;
+    const what =
+      `One iteration of model '${loaded.label}' with these shapes needs ${needed} bytes ` +
+      "of working memory";
+    if (needed > most) {
+      throw new SluiceError(
+        "out_of_memory",
+        `${what}, but at most ${most} can be had; send smaller inputs, unload a model or raise --memory`,
+      );
+    }
+    if (needed > most - stateBytes) {
+      throw new SluiceError(
+        "queue_full",
+        `${what}, but open sequences keep ${stateBytes} of the ${most} that can be had; try again later`,
+      );
+    }
+    loaded.ephemeralBytes = Math.max(loaded.ephemeralBytes, needed);
   }
 
   load(name: string, override?: ModelOverride): Promise<void> {
@@ -259,6 +295,9 @@ class SluiceEngine implements Engine, AsyncDisposable {
   async drain(timeoutMicros: number): Promise<void> {
     this.announceShutdown("The gateway is shutting down");
     this.#draining = true;
+    for (const loaded of this.#scheduler.models) {
+      this.#sequences.endEndless(loaded, shuttingDown());
+    }
     if (this.#idle) return;
     const error = new SluiceError(
       "deadline_exceeded",
@@ -267,7 +306,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
     await new Promise<void>((resolve, reject) => {
       const timer = this.#clock.at(this.#clock.nowMicros() + timeoutMicros, () => {
         this.#onDrained = undefined;
-        for (const loaded of this.#scheduler.models) this.#scheduler.abandon(loaded, error);
+        this.#abandonAll(error);
         reject(error);
       });
       this.#onDrained = () => {
@@ -275,6 +314,13 @@ class SluiceEngine implements Engine, AsyncDisposable {
         resolve();
       };
     });
+  }
+
+  #abandonAll(error: SluiceError): void {
+    for (const loaded of this.#scheduler.models) {
+      for (const sequence of loaded.sequences) sequence.leave(error);
+      this.#scheduler.abandon(loaded, error);
+    }
   }
 
   get #idle(): boolean {
@@ -290,11 +336,22 @@ class SluiceEngine implements Engine, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = this.#draining = true;
-    const error = new SluiceError("shutting_down", "The gateway is shutting down");
-    for (const loaded of this.#scheduler.models) this.#scheduler.abandon(loaded, error);
+    this.#abandonAll(shuttingDown());
     this.#watchdog.close();
     for (const { model } of this.#table.served()) await this.#table.unload(model.name);
     this.#scheduler.close();
     this.#lanes.close();
   }
+}
+
+/** Fails a request that was not admitted. */
+function refuse(request: InferenceRequest | SequenceRequest, error: SluiceError): void {
+  if (error.code === "queue_full" && request.served instanceof LoadedModel) {
+    request.served.statistics.failures.REJECTED++;
+  }
+  request.fail(error);
+}
+
+function shuttingDown(): SluiceError {
+  return new SluiceError("shutting_down", "The gateway is shutting down");
 }

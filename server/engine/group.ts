@@ -1,12 +1,13 @@
 /**
  * Requests of one model that could share an iteration: the same shapes behind the batch dimension,
- * and equal values of whatever carries no batch dimension (a sample rate, say).
+ * and equal values of whatever carries no batch dimension (a sample rate, say). Steps of sequences
+ * and plain requests never do.
  *
  * @module
  */
 import { BoundedMap } from "../../models/bounded_map.ts";
 import type { Signature, StagedModel } from "../../models/device.ts";
-import type { Model } from "../../models/model.ts";
+import type { BatchingRule, Model } from "../../models/model.ts";
 import type { TensorShape } from "../../models/tensor.ts";
 import { CostCurve } from "./cost.ts";
 import { Heap } from "./heap.ts";
@@ -25,7 +26,7 @@ export interface KnownSignature {
 
 /** The order in which a queue's requests are served. */
 export function ranksBefore(a: PendingRequest, b: PendingRequest): boolean {
-  return a.rank !== b.rank ? a.rank < b.rank : a.sequence < b.sequence;
+  return a.rank !== b.rank ? a.rank < b.rank : a.order < b.order;
 }
 
 /** Waiting requests of one kind, and what their iterations cost. */
@@ -45,7 +46,9 @@ export class RequestGroup {
     readonly id: number,
     /** Whether requests of this group may share an iteration. */
     readonly joinable: boolean,
-    /** Shapes in the model's order; undefined where an optional input was left out. */
+    /** Whether they are steps of sequences. */
+    readonly ofSequences: boolean,
+    /** Shapes in the model's order; undefined where an input was left out, or is carried. */
     readonly shapes: readonly (readonly number[] | undefined)[],
     /** Bytes of the inputs that are shared by a whole batch. */
     readonly shared: readonly (Uint8Array | undefined)[],
@@ -56,9 +59,14 @@ export class RequestGroup {
     this.#staged = staged;
   }
 
+  /** How they are joined, where they are. */
+  get batching(): BatchingRule {
+    return this.ofSequences ? this.model.sequence!.batching : this.model.batching;
+  }
+
   /** Largest number of rows in one iteration; a single request may still be larger. */
   get maxRows(): number {
-    return this.joinable ? this.model.batching.maxRows : 1;
+    return this.joinable ? this.batching.maxRows : 1;
   }
 
   /** The signature of an iteration of so many rows. */
@@ -84,19 +92,19 @@ export class RequestGroup {
 
   #build(rows: number): Signature {
     const inputs: TensorShape[] = [];
-    const keys: string[] = [];
+    const keys: string[] = this.ofSequences ? [`${rows} sequences`] : [];
+    const { batchedInputs } = this.batching;
     this.model.signature.inputs.forEach((spec, index) => {
       const shape = this.shapes[index];
       if (shape === undefined) {
         keys.push("-");
         return;
       }
-      const exact = this.joinable && this.model.batching.batchedInputs[index]
-        ? [rows, ...shape.slice(1)]
-        : shape;
+      const exact = this.joinable && batchedInputs[index] ? [rows, ...shape.slice(1)] : shape;
       inputs.push({ name: spec.name, datatype: spec.datatype, shape: exact });
       keys.push(exact.join("x"));
     });
-    return { key: keys.join(","), inputs };
+    const key = keys.join(",");
+    return this.ofSequences ? { key, inputs, sequences: rows } : { key, inputs };
   }
 }

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { IterationResult, Step } from "../../models/device.ts";
+import type { IterationResult, SequenceState, Step } from "../../models/device.ts";
 import { endOfElements } from "../../models/bytes_elements.ts";
 import { DATATYPE_BYTES, elementCount, type Tensor } from "../../models/tensor.ts";
 import { SluiceError } from "../../models/errors.ts";
@@ -47,8 +47,12 @@ export class Iteration {
     let rows = 0;
     for (const pending of batch) rows += pending.rows;
     this.rows = rows;
-    const { group } = batch[0];
-    this.step = { signature: group.signature(rows).signature, rows, inputs: join(batch) };
+    const { signature } = batch[0].group.signature(rows);
+    const inputs = join(batch);
+    const states = statesOf(batch);
+    this.step = states === undefined
+      ? { signature, rows, inputs }
+      : { signature, rows, inputs, states };
   }
 
   /** For policies and lane figures, which know models by name. */
@@ -64,18 +68,24 @@ export class Iteration {
 
 /** For every input the requests' pieces in row order; a shared input once. */
 function join(batch: readonly PendingRequest[]): Uint8Array<ArrayBuffer>[][] {
-  const { shapes, model } = batch[0].group;
+  const { shapes, batching } = batch[0].group;
   const inputs: Uint8Array<ArrayBuffer>[][] = [];
   for (let index = 0; index < shapes.length; index++) {
     if (shapes[index] === undefined) continue;
     const place = inputs.length;
     inputs.push(
-      model.batching.batchedInputs[index]
+      batching.batchedInputs[index]
         ? batch.map((pending) => pending.pieces[place])
         : [batch[0].pieces[place]],
     );
   }
   return inputs;
+}
+
+/** The states of a batch of sequences; none of plain requests. */
+function statesOf(batch: readonly PendingRequest[]): SequenceState[] | undefined {
+  if (batch[0].sequence === undefined) return undefined;
+  return batch.map(({ sequence }) => sequence!.deviceState);
 }
 
 /** Why the outputs of a joined batch cannot be given to its requests, if they cannot. */

@@ -3,6 +3,7 @@ import type { Model } from "../../models/model.ts";
 import { Admission } from "./admission.ts";
 import type { ModelState, ModelStatistics, ServedModel } from "./api.ts";
 import { ModelQueue, type QueueLimits } from "./queue.ts";
+import type { Sequence } from "./sequence.ts";
 import { newStatistics } from "./statistics.ts";
 
 /** A model version that is on the device, with its queue and its counters. */
@@ -19,6 +20,10 @@ export class LoadedModel implements ServedModel {
   loadMicros = 0;
   /** Requests in an iteration right now. */
   runningRequests = 0;
+  /** Those that are open. */
+  readonly sequences: Set<Sequence> = new Set();
+  /** Iterations that its sequences took, on average, the later ones counting more; 0 before the first. */
+  sequenceLength = 0;
   /** Largest working memory of an iteration so far, bytes. */
   ephemeralBytes = 0;
   /** What took its place in a reload: requests that still name this one go there. */
@@ -69,8 +74,18 @@ export class LoadedModel implements ServedModel {
     return this.queue.bytes;
   }
 
-  /** Nothing waits and nothing runs. */
+  /** Sequences that are open. */
+  get openSequences(): number {
+    return this.sequences.size;
+  }
+
+  /** What is reserved for their state. */
+  get stateBytes(): number {
+    return this.sequences.size * this.staged.stateBytes;
+  }
+
+  /** Nothing waits, nothing runs, and no sequence is open. */
   get idle(): boolean {
-    return this.queue.requests === 0 && this.runningRequests === 0;
+    return this.queue.requests === 0 && this.runningRequests === 0 && this.sequences.size === 0;
   }
 }

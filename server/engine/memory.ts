@@ -1,6 +1,6 @@
 /**
- * The one account of device memory: weights and lanes together never exceed the capacity. Every load
- * and every growth asks here first.
+ * The one account of device memory: weights, lanes and the state of sequences together never exceed
+ * the capacity. Every load, every growth and every new sequence asks here first.
  *
  * @module
  */
@@ -9,8 +9,10 @@ import { SluiceError } from "../../models/errors.ts";
 /** Bytes taken, by who took them. */
 export class MemoryLedger {
   readonly #persistent = new Map<object, number>();
+  readonly #state = new Map<object, number>();
   readonly #lanes = new Map<number, number>();
   #persistentSum = 0;
+  #stateSum = 0;
   #laneSum = 0;
 
   /** An account with nothing taken. */
@@ -24,9 +26,14 @@ export class MemoryLedger {
     return this.#persistentSum;
   }
 
+  /** Sum of what open sequences keep. */
+  get stateBytes(): number {
+    return this.#stateSum;
+  }
+
   /** What nobody has taken. */
   get freeBytes(): number {
-    return this.capacityBytes - this.#persistentSum - this.#laneSum;
+    return this.capacityBytes - this.#persistentSum - this.#laneSum - this.#stateSum;
   }
 
   /** The invariant: whether so much more would still fit. */
@@ -51,6 +58,20 @@ export class MemoryLedger {
     this.#persistent.delete(owner);
   }
 
+  /** Takes `bytes` for a sequence's state, to be released by the same owner, if they are free. */
+  takeState(owner: object, bytes: number): boolean {
+    if (!this.fits(bytes)) return false;
+    this.#state.set(owner, bytes);
+    this.#stateSum += bytes;
+    return true;
+  }
+
+  /** Gives back what the owner took; nothing when it took nothing. */
+  releaseState(owner: object): void {
+    this.#stateSum -= this.#state.get(owner) ?? 0;
+    this.#state.delete(owner);
+  }
+
   /** Sets a lane's working memory. @throws {SluiceError} `out_of_memory` */
   setLane(id: number, bytes: number): void {
     const more = bytes - (this.#lanes.get(id) ?? 0);
@@ -64,7 +85,8 @@ export class MemoryLedger {
     return new SluiceError(
       "out_of_memory",
       `${name} needs ${bytes} bytes, but only ${this.freeBytes} of ${this.capacityBytes} are free ` +
-        `(weights ${this.#persistentSum}, lanes ${this.#laneSum}); unload a model or raise --memory`,
+        `(weights ${this.#persistentSum}, lanes ${this.#laneSum}, sequences ${this.#stateSum}); ` +
+        "unload a model or raise --memory",
     );
   }
 }

@@ -8,7 +8,7 @@ import { SluiceError } from "../../models/errors.ts";
 import type { QueueView } from "../../policies/policy.ts";
 import { ranksBefore, type RequestGroup } from "./group.ts";
 import { Heap } from "./heap.ts";
-import type { DeadlineEntry, PendingRequest } from "./pending.ts";
+import type { PendingRequest, QueueEntry } from "./pending.ts";
 
 /** Bounds of one queue. */
 export interface QueueLimits {
@@ -20,7 +20,6 @@ export interface QueueLimits {
 
 /** Waiting requests of one model version. Frozen, as policies get hold of it. */
 export class ModelQueue implements QueueView {
-  readonly tenant = "";
   readonly residency = "resident";
   readonly loadMicros = 0;
   #rows = 0;
@@ -31,10 +30,12 @@ export class ModelQueue implements QueueView {
   readonly #limits: QueueLimits;
   readonly #nowMicros: () => number;
   readonly #active = new Set<RequestGroup>();
-  readonly #deadlines = new Heap<DeadlineEntry>((a, b) =>
-    a.request.deadlineMicros !== b.request.deadlineMicros
-      ? a.request.deadlineMicros < b.request.deadlineMicros
-      : a.request.sequence < b.request.sequence
+  readonly #deadlines = new Heap<QueueEntry>(({ request: a }, { request: b }) =>
+    a.deadlineMicros !== b.deadlineMicros ? a.deadlineMicros < b.deadlineMicros : a.order < b.order
+  );
+  /** Those that have been here before: the order of entry is not that of their arrival. */
+  readonly #returned = new Heap<QueueEntry>(({ request: a }, { request: b }) =>
+    a.arrivedMicros !== b.arrivedMicros ? a.arrivedMicros < b.arrivedMicros : a.order < b.order
   );
   readonly #priorities = new Map<number, number>();
   #oldest: PendingRequest | undefined;
@@ -112,7 +113,7 @@ export class ModelQueue implements QueueView {
     }
   }
 
-  /** Adds a request, last in order of arrival. Its `rank` must be set; bounds are not checked. */
+  /** Adds a request, last in order of entry. Its `rank` must be set; bounds are not checked. */
   push(pending: PendingRequest): void {
     const { group } = pending;
     group.waiting.push(pending);
@@ -124,6 +125,9 @@ export class ModelQueue implements QueueView {
     this.#priorities.set(pending.priority, (this.#priorities.get(pending.priority) ?? 0) + 1);
     if (pending.deadlineMicros !== Infinity) {
       this.#deadlines.push(pending.deadlineEntry = { request: pending, heapIndex: -1 });
+    }
+    if (pending.arrivedMicros < pending.waitingSinceMicros) {
+      this.#returned.push(pending.arrivalEntry = { request: pending, heapIndex: -1 });
     }
     pending.older = this.#newest;
     if (this.#newest !== undefined) this.#newest.newer = pending;
@@ -147,6 +151,10 @@ export class ModelQueue implements QueueView {
     if (pending.deadlineEntry !== undefined) {
       this.#deadlines.remove(pending.deadlineEntry);
       pending.deadlineEntry = undefined;
+    }
+    if (pending.arrivalEntry !== undefined) {
+      this.#returned.remove(pending.arrivalEntry);
+      pending.arrivalEntry = undefined;
     }
     if (older !== undefined) older.newer = newer;
     else this.#oldest = newer;
@@ -193,7 +201,7 @@ export class ModelQueue implements QueueView {
     return this.#deadlines.peek()?.request;
   }
 
-  /** Waiting requests in order of arrival. */
+  /** Waiting requests in order of entry. */
   *waiting(): Iterable<PendingRequest> {
     for (let pending = this.#oldest; pending !== undefined;) {
       const next: PendingRequest | undefined = pending.newer; // the caller may remove it
@@ -212,7 +220,18 @@ export class ModelQueue implements QueueView {
   }
 
   get oldestArrivalMicros(): number {
-    return this.#oldest?.arrivedMicros ?? Infinity;
+    if (this.#oldest === undefined) return Infinity;
+    const returned = this.#returned.peek()?.request.arrivedMicros ?? Infinity;
+    return Math.min(this.#oldest.arrivedMicros, returned);
+  }
+
+  get waitingSinceMicros(): number {
+    return this.#oldest?.waitingSinceMicros ?? Infinity;
+  }
+
+  get iterationsLeft(): number {
+    const first = this.head?.waiting.peek();
+    return first === undefined ? 0 : first.iterationsTotal - first.iterationsDone;
   }
 
   get earliestDeadlineMicros(): number {
@@ -255,6 +274,6 @@ export class ModelQueue implements QueueView {
     if (this.maxDelayMicros === 0) return -Infinity;
     const group = this.head;
     if (group === undefined || !group.joinable || group.rows >= group.maxRows) return -Infinity;
-    return this.oldestArrivalMicros + this.maxDelayMicros;
+    return this.waitingSinceMicros + this.maxDelayMicros;
   }
 }

@@ -141,12 +141,16 @@ class Replay {
     const model = modelOf(entry);
     const staged: StagedModel = {
       persistentBytes: entry.persistentBytes,
+      stateBytes: 0, // what sequences hold is among what is reserved
       ephemeralBytes: ({ key }) => this.#measured.get(`${entry.model} ${key}`) ?? 0,
       upload: () => Promise.resolve(executable),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
     const executable: Executable = {
       prepare: () => Promise.resolve(),
+      openSequence: () => {
+        throw lost("it opens a sequence itself");
+      },
       start: (_lane: Lane, _step: Step, _micros: number, done) => {
         this.#running.set(this.#started++, done);
       },
@@ -196,6 +200,7 @@ class Replay {
       group = new RequestGroup(
         entry.group,
         entry.joinable,
+        entry.history !== undefined,
         shapes,
         [],
         loaded.model,
@@ -203,17 +208,10 @@ class Replay {
       );
       groups.set(entry.group, group);
     }
-    const request = {
-      served: loaded,
-      id: "",
-      inputs: [],
-      priority: entry.priority,
-      timeoutMicros: entry.timeoutMicros,
-      respond() {},
-      fail() {},
-    };
+    const { priority, timeoutMicros, tenant } = entry;
+    const caller = { priority, timeoutMicros, tenant, respond() {}, fail() {} };
     const admitted = { group, rows: entry.rows, bytes: entry.bytes, pieces: [] };
-    const pending = new PendingRequest(loaded, request, admitted, entry.request, entry.at);
+    const pending = new PendingRequest(loaded, caller, admitted, entry.at, entry.history);
     this.#requests.set(entry.request, pending);
     this.#following.push(pending);
   }
@@ -248,7 +246,8 @@ function openLanes({ lanes, laneDepth, capacityBytes }: Entry<"engine">): Lanes 
 /** As much of a model as scheduling sees. */
 function modelOf(entry: Entry<"model">): Model {
   const [name, version] = entry.model.split("/");
-  const { maxRows, maxDelayMicros, batchedInputs, weight } = entry;
+  const { maxRows, maxDelayMicros, batchedInputs, weight, sequences } = entry;
+  const batching = { maxDelayMicros, join: true, reason: "", probe: false };
   const spec = (_: boolean, index: number) => (
     { name: `${index}`, datatype: "UINT8" as const, shape: [] }
   );
@@ -260,7 +259,14 @@ function modelOf(entry: Entry<"model">): Model {
     fingerprint: entry.model,
     signature: { inputs: batchedInputs.map(spec), outputs: [], notServed: [] },
     maxBatchSize: 0,
-    batching: { maxRows, maxDelayMicros, batchedInputs, join: true, reason: "", probe: false },
+    batching: { ...batching, maxRows, batchedInputs },
+    sequence: sequences && {
+      carry: [],
+      batching: { ...batching, ...sequences },
+      maxIdleMicros: Infinity,
+      required: false,
+      checkpoint: name,
+    },
     config: {},
     labels: new Map(),
     samples: [],

@@ -1,6 +1,6 @@
 /**
- * Device memory for what is no iteration: weights, and the runs of a probe. Idle lanes make room for
- * it, and the decision log is told, since what lanes can have decides what can run.
+ * Device memory for what is no iteration: weights, the state of sequences, and the runs of a probe.
+ * Idle lanes make room for it, and the decision log is told, since what lanes can have decides what can run.
  *
  * @module
  */
@@ -42,6 +42,21 @@ export class Reservations {
       this.#lanes.ledger.releasePersistent(owner);
       this.#lanes.shrinkTo(laneBytes);
     });
+  }
+
+  /** Takes `bytes` for the state of a sequence, to be released by the same owner. False: not now. */
+  takeState(owner: object, bytes: number): boolean {
+    let taken = false;
+    this.#change(() => {
+      this.#lanes.makeRoom(bytes);
+      taken = this.#lanes.ledger.takeState(owner, bytes);
+    });
+    return taken;
+  }
+
+  /** Gives state back. */
+  releaseState(owner: object): void {
+    this.#change(() => this.#lanes.ledger.releaseState(owner));
   }
 
   /**

@@ -11,8 +11,27 @@ import type { Lanes } from "./lanes.ts";
 import { LoadedModel } from "./loaded_model.ts";
 import { Probes } from "./probes.ts";
 import type { QueueLimits } from "./queue.ts";
-import { Reservations } from "./reservations.ts";
+import type { Reservations } from "./reservations.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { Sequences } from "./sequences.ts";
+
+/** What residency needs of the engine. */
+export interface ResidencyParts {
+  /** Where models are loaded. */
+  readonly device: Device;
+  /** Runs what is loaded. */
+  readonly scheduler: Scheduler;
+  /** Whose memory the weights share. */
+  readonly lanes: Lanes;
+  /** Where that memory is taken from. */
+  readonly reservations: Reservations;
+  /** May be open on a model that leaves. */
+  readonly sequences: Sequences;
+  /** Bounds of each model's queue. */
+  readonly limits: QueueLimits;
+  /** Makes up the inputs of probes. */
+  readonly random: Random;
+}
 
 /** Loads and unloads model versions. */
 export class Residency {
@@ -21,22 +40,18 @@ export class Residency {
   readonly #lanes: Lanes;
   readonly #limits: QueueLimits;
   readonly #reservations: Reservations;
+  readonly #sequences: Sequences;
   readonly #probes: Probes;
 
-  /** `limits` bound each model's queue; `random` makes up the inputs of probes. */
-  constructor(
-    device: Device,
-    scheduler: Scheduler,
-    lanes: Lanes,
-    limits: QueueLimits,
-    random: Random,
-  ) {
-    this.#device = device;
-    this.#scheduler = scheduler;
-    this.#lanes = lanes;
-    this.#limits = limits;
-    this.#reservations = new Reservations(lanes, scheduler);
-    this.#probes = new Probes(device, this.#reservations, random);
+  /** Nothing is loaded yet. */
+  constructor(parts: ResidencyParts) {
+    this.#device = parts.device;
+    this.#scheduler = parts.scheduler;
+    this.#lanes = parts.lanes;
+    this.#limits = parts.limits;
+    this.#reservations = parts.reservations;
+    this.#sequences = parts.sequences;
+    this.#probes = new Probes(parts.device, parts.reservations, parts.random);
   }
 
   /**
@@ -84,6 +99,7 @@ export class Residency {
     if (log === undefined) return staged;
     return {
       persistentBytes: staged.persistentBytes,
+      stateBytes: staged.stateBytes,
       ephemeralBytes(signature) {
         const bytes = staged.ephemeralBytes(signature);
         log.measured(clock.nowMicros(), label, signature, bytes);
@@ -105,6 +121,9 @@ export class Residency {
 
   /** Waits until the last request is answered, then gives the memory back. */
   async retire(loaded: LoadedModel): Promise<void> {
+    const reason = loaded.successor === undefined ? "was unloaded" : "was replaced";
+    const error = new SluiceError("not_ready", `Model '${loaded.label}' ${reason}`);
+    this.#sequences.endEndless(loaded, error);
     if (!loaded.idle) {
       await new Promise<void>((resolve) => {
         loaded.onIdle = () => {

@@ -17,6 +17,7 @@ import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
 import * as statistics from "./statistics.ts";
+import { Tenants } from "./tenants.ts";
 
 /** Longest stretch of iterations run in place before the event loop gets its turn. */
 const TURN_MICROS = 4000;
@@ -37,8 +38,10 @@ export class Scheduler {
   readonly #clients = new Clients((pending) => this.cancel(pending));
   /** Of all that waits. */
   readonly deadlines: Deadlines;
+  readonly #tenants = new Tenants();
   #nowMicros = 0;
   #iterations = 0;
+  #entries = 0;
   #turnPlanned = false;
   #inTurn = false;
   /** Off in a replay, where the log says when to decide. */
@@ -98,7 +101,7 @@ export class Scheduler {
       policy.observe?.({ kind: "queue_added", queue });
       for (const pending of [...queue.waiting()]) {
         queue.remove(pending);
-        pending.rank = policy.rank?.(pending) ?? 0;
+        this.#rank(pending, nowMicros);
         queue.push(pending);
         policy.observe?.({ kind: "arrival", queue, nowMicros });
       }
@@ -108,18 +111,29 @@ export class Scheduler {
 
   /** Takes a request that was admitted. Its answer comes through its callbacks. */
   push(pending: PendingRequest): void {
-    const { loaded } = pending;
-    const { queue } = loaded;
-    if (isHopeless(pending, pending.arrivedMicros)) {
-      return fail(pending, missedDeadline(pending, pending.arrivedMicros), this.clock);
+    const { queue } = pending.loaded;
+    const nowMicros = pending.waitingSinceMicros;
+    if (isHopeless(pending, nowMicros)) {
+      return fail(pending, missedDeadline(pending, nowMicros), this.clock);
     }
-    pending.rank = this.#policy.rank?.(pending) ?? 0;
-    queue.push(pending);
-    this.#clients.add(pending);
+    pending.order = this.#entries++;
+    this.#rank(pending, nowMicros);
+    this.#wait(pending);
     this.log?.arrived(pending);
-    this.#policy.observe?.({ kind: "arrival", queue, nowMicros: pending.arrivedMicros });
-    this.deadlines.watch(pending);
+    this.#policy.observe?.({ kind: "arrival", queue, nowMicros });
     this.wake();
+  }
+
+  #rank(pending: PendingRequest, nowMicros: number): void {
+    if (this.#policy.rank === undefined) return void (pending.rank = 0);
+    pending.tenantMicros = this.#tenants.micros(pending.tenant, nowMicros);
+    pending.rank = this.#policy.rank(pending);
+  }
+
+  #wait(pending: PendingRequest): void {
+    pending.loaded.queue.push(pending);
+    this.#clients.add(pending);
+    this.deadlines.watch(pending);
   }
 
   /** Plans a turn, soon: what arrives until then takes part in it. */
@@ -208,6 +222,7 @@ export class Scheduler {
     const wanted = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
     const rows = group.fittingRows(wanted, first.rows, this.#lanes.reachBytes(lane));
     const batch = queue.take(rows);
+    if (group.ofSequences) batch.sort((a, b) => a.sequenceNumber - b.sequenceNumber);
     const iteration = new Iteration(
       this.#iterations++,
       loaded,
@@ -247,24 +262,30 @@ export class Scheduler {
     statistics.record(counters.computeMicros, result.deviceMicros);
     if (error === undefined) batch[0].group.cost.observe(rows, result.deviceMicros);
     this.#policy.observe?.({ kind: "charge", queue, nowMicros, rows, micros: charged });
+    for (const pending of batch) {
+      const share = charged * pending.rows / rows;
+      pending.attainedMicros += share;
+      this.#tenants.charge(pending.tenant, share, nowMicros);
+    }
     loaded.runningRequests -= batch.length;
     if (error !== undefined) this.#spare(iteration, error);
+    const unfinished = error === undefined && batch[0].sequence !== undefined;
+    if (unfinished) answer(iteration, result, this.clock); // they take part in the next decision
     // The device first: what comes next runs while these answers are written.
     if (!this.#inTurn && this.selfDriven) this.#turn();
-    if (error === undefined) answer(iteration, result, this.clock);
+    if (error === undefined && !unfinished) answer(iteration, result, this.clock);
     result.release();
     if (loaded.idle) this.onIdle?.(loaded);
   }
 
   /** One bad request spares its batchmates: after a failure each of a joined batch runs alone. */
   #spare(iteration: Iteration, error: SluiceError): void {
-    const { loaded, batch } = iteration;
+    const { batch } = iteration;
     const again = batch.length > 1 && error.code === "execution_failed";
     for (const pending of batch) {
       if (again) {
         pending.alone = true;
-        loaded.queue.push(pending);
-        this.#clients.add(pending);
+        this.#wait(pending);
       } else fail(pending, error, this.clock);
     }
     if (again) this.wake();
@@ -282,13 +303,23 @@ export class Scheduler {
     for (const pending of loaded.queue.waiting()) this.#drop(pending, error);
   }
 
+  /** Takes a waiting request out of its queue for its owner, who is not told. */
+  withdraw(pending: PendingRequest): void {
+    this.log?.cancelled(this.clock.nowMicros(), pending);
+    stopListening(pending);
+    this.#remove(pending);
+  }
+
   #drop(pending: PendingRequest, error: SluiceError): void {
-    const { loaded } = pending;
-    const { queue } = loaded;
+    this.#remove(pending);
+    fail(pending, error, this.clock);
+    if (pending.loaded.idle) this.onIdle?.(pending.loaded);
+  }
+
+  #remove(pending: PendingRequest): void {
+    const { queue } = pending.loaded;
     queue.remove(pending);
     this.#policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
-    fail(pending, error, this.clock);
-    if (loaded.idle) this.onIdle?.(loaded);
   }
 
   /** Stops all timers. */
