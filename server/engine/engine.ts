@@ -6,7 +6,7 @@
  */
 import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Device, MemoryUse } from "../../models/device.ts";
-import { SluiceError, toSluiceError } from "../../models/errors.ts";
+import { SluiceError } from "../../models/errors.ts";
 import type { ModelOverride, Repository } from "../../models/model.ts";
 import { seededRandom } from "../../models/random.ts";
 import { DEFAULT_POLICY, POLICIES } from "../../policies/mod.ts";
@@ -23,16 +23,14 @@ import type {
 } from "./api.ts";
 import { DecisionLog, type LogEntry } from "./decision_log.ts";
 import { Lanes } from "./lanes.ts";
-import { LoadedModel } from "./loaded_model.ts";
+import { Intake } from "./intake.ts";
+import type { LoadedModel } from "./loaded_model.ts";
 import { MemoryLedger } from "./memory.ts";
 import { ModelTable } from "./model_table.ts";
-import { ClientSequences } from "./client_sequences.ts";
-import { PendingRequest } from "./pending.ts";
 import { PolicySwitch } from "./policy_switch.ts";
 import { Residency } from "./residency.ts";
 import { Reservations } from "./reservations.ts";
 import { Scheduler } from "./scheduler.ts";
-import { Sequences } from "./sequences.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** How to open an engine. */
@@ -81,8 +79,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
   readonly #ledger: MemoryLedger;
   readonly #lanes: Lanes;
   readonly #scheduler: Scheduler;
-  readonly #sequences: Sequences;
-  readonly #clientSequences: ClientSequences;
+  readonly #intake: Intake;
   readonly #table: ModelTable;
   readonly #watchdog: Watchdog;
   readonly #policies: PolicySwitch;
@@ -119,20 +116,19 @@ class SluiceEngine implements Engine, AsyncDisposable {
       maxBytes: options.maxQueueBytes ?? 256 * 2 ** 20,
     };
     const reservations = new Reservations(this.#lanes, this.#scheduler);
-    this.#sequences = new Sequences({
+    this.#intake = new Intake({
       scheduler: this.#scheduler,
-      lanes: this.#lanes,
+      ledger: this.#ledger,
       reservations,
-      checkFits: (pending) => this.#checkFits(pending),
-      maxOpen: limits.maxRequests,
+      maxSequences: limits.maxRequests,
+      refusal: () => this.#refusal(),
     });
-    this.#clientSequences = new ClientSequences(this.#clock, this.#sequences);
     const residency = new Residency({
       device,
       scheduler: this.#scheduler,
       lanes: this.#lanes,
       reservations,
-      sequences: this.#sequences,
+      sequences: this.#intake.sequences,
       limits,
       random,
     });
@@ -195,69 +191,20 @@ class SluiceEngine implements Engine, AsyncDisposable {
   }
 
   submit(request: InferenceRequest): void {
-    try {
-      const loaded = this.#accepting(request.served);
-      if (request.sequence !== undefined || loaded.model.sequence?.required) {
-        return this.#clientSequences.submit(loaded, request);
-      }
-      const admitted = loaded.admission.admit(request.inputs);
-      const pending = new PendingRequest(loaded, request, admitted, this.#clock.nowMicros());
-      this.#checkFits(pending);
-      loaded.queue.checkRoom(pending.bytes);
-      this.#scheduler.push(pending);
-    } catch (cause) {
-      refuse(request, toSluiceError(cause));
-    }
+    this.#intake.submit(request);
   }
 
   openSequence(request: SequenceRequest): OpenSequence | undefined {
-    try {
-      const sequence = this.#sequences.open(this.#accepting(request.served), request);
-      return sequence.closed ? undefined : sequence;
-    } catch (cause) {
-      refuse(request, toSluiceError(cause));
-    }
+    return this.#intake.openSequence(request);
   }
 
-  /** The version that takes the request now: a reload may have replaced the one it was made for. */
-  #accepting(served: ServedModel): LoadedModel {
+  #refusal(): SluiceError | undefined {
     if (this.#draining) {
-      throw new SluiceError("shutting_down", "The gateway is shutting down and takes no requests");
+      return new SluiceError("shutting_down", "The gateway is shutting down and takes no requests");
     }
     if (this.#deviceFault !== undefined) {
-      throw new SluiceError("device_failed", `The device has failed: ${this.#deviceFault}`);
+      return new SluiceError("device_failed", `The device has failed: ${this.#deviceFault}`);
     }
-    if (!(served instanceof LoadedModel)) {
-      throw new SluiceError("internal", "The request's model is none of this engine");
-    }
-    let loaded: LoadedModel = served;
-    while (loaded.state !== "READY" && loaded.successor !== undefined) loaded = loaded.successor;
-    if (loaded.state !== "READY") {
-      throw new SluiceError("not_ready", `Model '${loaded.label}' is not at ready state: unloaded`);
-    }
-    return loaded;
-  }
-
-  #checkFits({ group, rows, loaded }: PendingRequest): void {
-    const needed = group.signature(rows).ephemeralBytes;
-    const { capacityBytes, persistentBytes, stateBytes } = this.#ledger;
-    const most = capacityBytes - persistentBytes;
-    const what =
-      `One iteration of model '${loaded.label}' with these shapes needs ${needed} bytes ` +
-      "of working memory";
-    if (needed > most) {
-      throw new SluiceError(
-        "out_of_memory",
-        `${what}, but at most ${most} can be had; send smaller inputs, unload a model or raise --memory`,
-      );
-    }
-    if (needed > most - stateBytes) {
-      throw new SluiceError(
-        "queue_full",
-        `${what}, but open sequences keep ${stateBytes} of the ${most} that can be had; try again later`,
-      );
-    }
-    loaded.ephemeralBytes = Math.max(loaded.ephemeralBytes, needed);
   }
 
   load(name: string, override?: ModelOverride): Promise<void> {
@@ -296,7 +243,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
     this.announceShutdown("The gateway is shutting down");
     this.#draining = true;
     for (const loaded of this.#scheduler.models) {
-      this.#sequences.endEndless(loaded, shuttingDown());
+      this.#intake.sequences.endEndless(loaded, shuttingDown());
     }
     if (this.#idle) return;
     const error = new SluiceError(
@@ -342,14 +289,6 @@ class SluiceEngine implements Engine, AsyncDisposable {
     this.#scheduler.close();
     this.#lanes.close();
   }
-}
-
-/** Fails a request that was not admitted. */
-function refuse(request: InferenceRequest | SequenceRequest, error: SluiceError): void {
-  if (error.code === "queue_full" && request.served instanceof LoadedModel) {
-    request.served.statistics.failures.REJECTED++;
-  }
-  request.fail(error);
 }
 
 function shuttingDown(): SluiceError {

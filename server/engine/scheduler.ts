@@ -9,6 +9,7 @@ import type { IterationResult } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Decision, Policy, QueueView, Snapshot } from "../../policies/policy.ts";
 import { answer, fail } from "./answer.ts";
+import { charge } from "./charge.ts";
 import { Clients, stopListening } from "./clients.ts";
 import { Deadlines, isHopeless, missedDeadline } from "./deadlines.ts";
 import type { DecisionLog } from "./decision_log.ts";
@@ -16,7 +17,6 @@ import { failureOf, Iteration, unsplittable } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
-import * as statistics from "./statistics.ts";
 import { Tenants } from "./tenants.ts";
 
 /** Longest stretch of iterations run in place before the event loop gets its turn. */
@@ -251,29 +251,20 @@ export class Scheduler {
   /** Takes note of an iteration's end, gives its lane away again, then answers. */
   finish(iteration: Iteration, result: IterationResult, nowMicros: number): void {
     const { loaded, batch, rows } = iteration;
-    const { queue, statistics: counters } = loaded;
     const error = failureOf(result) ?? unsplittable(batch, rows, result.outputs);
     const busyLanes = this.#lanes.finished(iteration.lane, iteration, nowMicros);
     this.log?.finished(nowMicros, iteration, result.deviceMicros, error);
-    const charged = result.deviceMicros / busyLanes;
-    queue.charge(charged);
-    counters.chargedMicros += charged;
-    counters.executionCount++;
-    statistics.record(counters.computeMicros, result.deviceMicros);
+    const micros = charge(iteration, result.deviceMicros, busyLanes, this.#tenants, nowMicros);
     if (error === undefined) batch[0].group.cost.observe(rows, result.deviceMicros);
-    this.#policy.observe?.({ kind: "charge", queue, nowMicros, rows, micros: charged });
-    for (const pending of batch) {
-      const share = charged * pending.rows / rows;
-      pending.attainedMicros += share;
-      this.#tenants.charge(pending.tenant, share, nowMicros);
-    }
+    this.#policy.observe?.({ kind: "charge", queue: loaded.queue, nowMicros, rows, micros });
     loaded.runningRequests -= batch.length;
     if (error !== undefined) this.#spare(iteration, error);
-    const unfinished = error === undefined && batch[0].sequence !== undefined;
-    if (unfinished) answer(iteration, result, this.clock); // they take part in the next decision
-    // The device first: what comes next runs while these answers are written.
+    const { ofSequences } = batch[0].group;
+    // Unfinished sequences take part in the next decision.
+    if (error === undefined && ofSequences) answer(iteration, result, this.clock);
+    // The device first: what comes next runs while the other answers are written.
     if (!this.#inTurn && this.selfDriven) this.#turn();
-    if (error === undefined && !unfinished) answer(iteration, result, this.clock);
+    if (error === undefined && !ofSequences) answer(iteration, result, this.clock);
     result.release();
     if (loaded.idle) this.onIdle?.(loaded);
   }

@@ -5,8 +5,8 @@
  */
 import { SluiceError } from "../../models/errors.ts";
 import type { SequenceRequest } from "./api.ts";
-import type { Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
+import type { MemoryLedger } from "./memory.ts";
 import type { Reservations } from "./reservations.ts";
 import { Sequence, type SequenceParts } from "./sequence.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -18,12 +18,12 @@ const SMOOTHING = 0.1;
 export interface SequencesParts extends Pick<SequenceParts, "checkFits"> {
   /** Runs their iterations. */
   readonly scheduler: Scheduler;
-  /** Whose memory their state shares. */
-  readonly lanes: Lanes;
+  /** What there is for their state. */
+  readonly ledger: MemoryLedger;
   /** Where that memory is taken from. */
   readonly reservations: Reservations;
   /** Sequences that may be open on one model version. */
-  readonly maxOpen: number;
+  readonly maxSequences: number;
 }
 
 /** All sequences of an engine. */
@@ -77,7 +77,7 @@ export class Sequences {
 
   /** Leaves enough for an iteration of any model: the sequences could not go on without it. */
   #takeState(loaded: LoadedModel, owner: SequenceRequest): void {
-    const { lanes: { ledger }, reservations, scheduler, maxOpen } = this.#parts;
+    const { ledger, reservations, scheduler, maxSequences } = this.#parts;
     const bytes = loaded.staged.stateBytes;
     const working = Math.max(0, ...scheduler.models.map(({ ephemeralBytes }) => ephemeralBytes));
     const most = ledger.capacityBytes - ledger.persistentBytes - working;
@@ -88,11 +88,11 @@ export class Sequences {
           "had; unload a model or raise --memory",
       );
     }
-    if (loaded.openSequences >= maxOpen) {
+    if (loaded.openSequences >= maxSequences) {
       throw new SluiceError(
         "queue_full",
         `${loaded.openSequences} sequences of model '${loaded.label}' are open, at most ` +
-          `${maxOpen} may be; try again later`,
+          `${maxSequences} may be; try again later`,
       );
     }
     if (ledger.stateBytes + bytes > most || !reservations.takeState(owner, bytes)) {
