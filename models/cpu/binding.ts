@@ -8,6 +8,20 @@ import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Tensor, TensorShape, TensorSpec } from "../tensor.ts";
 import { bindInput, type BoundInput } from "./bound_input.ts";
 import { BoundOutput } from "./bound_output.ts";
+import { CarriedSlots, type ProvenCarry } from "./carried_slots.ts";
+import type { Account, StateTransition } from "./state_rows.ts";
+
+/** What a binding lays out. */
+export interface BindingLayout {
+  /** Exact shapes of the inputs that it has buffers for. */
+  readonly inputs: readonly TensorShape[];
+  /** The outputs that it has buffers for. */
+  readonly outputs: readonly TensorSpec[];
+  /** What runs take from the state of sequences and leave there; nothing when absent. */
+  readonly carry?: readonly ProvenCarry[];
+  /** Equal inputs' shapes are known to give outputs of varying shapes. */
+  readonly outputsVary?: boolean;
+}
 
 /** Host buffers and tensors for runs of one signature, one run at a time. */
 export class Binding implements Disposable {
@@ -15,13 +29,14 @@ export class Binding implements Disposable {
   readonly #arguments: RunArguments;
   readonly #inputs: BoundInput[] = [];
   readonly #outputs: BoundOutput[];
+  readonly #carried: CarriedSlots | undefined;
   readonly #tensors: Tensor[] = [];
   /** Whether every output that can be bound is: then a run is one call and nothing to read back. */
   #settled = false;
   /** Whether a bound output has yet to show that runs write to it. */
   #unproven = false;
   #outputsVary: boolean;
-  readonly #account: (bytes: number) => void;
+  readonly #account: Account;
   #bytes = 0;
   /** Size of the inputs' host buffers, bytes. */
   readonly inputBytes: number;
@@ -29,25 +44,31 @@ export class Binding implements Disposable {
   /**
    * Makes the input buffers; output buffers come with the first run.
    *
-   * @param outputsVary Equal inputs' shapes are known to give outputs of varying shapes.
    * @param account Told how much host memory was taken, or given back when negative.
    * @throws {OnnxRuntimeError} When ONNX Runtime accepts no tensors of these shapes.
    */
   constructor(
     session: Session,
-    inputs: readonly TensorShape[],
-    outputs: readonly TensorSpec[],
-    outputsVary = false,
-    account: (bytes: number) => void = () => {},
+    { inputs, outputs, carry = [], outputsVary = false }: BindingLayout,
+    account: Account = () => {},
   ) {
     const { environment } = session;
     this.#session = session;
     this.#arguments = new RunArguments(
       session,
-      inputs.map((input) => input.name),
-      outputs.map((output) => output.name),
+      [...inputs.map(({ name }) => name), ...carry.map(({ carried }) => carried.input)],
+      [...outputs.map(({ name }) => name), ...carry.map(({ carried }) => carried.output)],
     );
     this.#outputs = outputs.map((output) => new BoundOutput(environment, output));
+    if (carry.length > 0) {
+      this.#carried = new CarriedSlots(
+        environment,
+        this.#arguments,
+        inputs.length,
+        outputs.length,
+        carry,
+      );
+    }
     this.#outputsVary = outputsVary;
     this.#account = account;
     try {
@@ -86,11 +107,12 @@ export class Binding implements Disposable {
   /**
    * Runs in place.
    *
+   * @param state Where carried tensors lie; present in a binding that has any.
    * @returns Microseconds in ONNX Runtime.
    * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
    */
-  run(): number {
-    if (this.#unproven) this.#markOutputs();
+  run(state?: StateTransition): number {
+    this.#begin(state);
     const started = performance.now();
     try {
       this.#arguments.run();
@@ -99,20 +121,21 @@ export class Binding implements Disposable {
       this.#arguments.run();
       this.#outputsVary = true;
     }
-    if (this.#unproven && !this.#proveOutputs()) this.#arguments.run();
+    if (!this.#proved()) this.#arguments.run();
     const micros = (performance.now() - started) * 1000;
-    if (!this.#settled) this.#collect();
+    this.#end();
     return micros;
   }
 
   /**
    * Runs on another thread.
    *
+   * @param state As in {@linkcode run}.
    * @returns Microseconds until the event loop saw the end: the way to the thread and back is in it.
    * @throws {OnnxRuntimeError | SluiceError} When the model refused its inputs.
    */
-  async runNonblocking(): Promise<number> {
-    if (this.#unproven) this.#markOutputs();
+  async runNonblocking(state?: StateTransition): Promise<number> {
+    this.#begin(state);
     const started = performance.now();
     try {
       await this.#arguments.runNonblocking();
@@ -121,32 +144,49 @@ export class Binding implements Disposable {
       await this.#arguments.runNonblocking();
       this.#outputsVary = true;
     }
-    if (this.#unproven && !this.#proveOutputs()) await this.#arguments.runNonblocking();
+    if (!this.#proved()) await this.#arguments.runNonblocking();
     const micros = (performance.now() - started) * 1000;
-    if (!this.#settled) this.#collect();
+    this.#end();
     return micros;
+  }
+
+  #begin(state: StateTransition | undefined): void {
+    if (this.#unproven) this.#markOutputs();
+    if (state !== undefined) this.#carried?.bind(state);
+  }
+
+  /** Returns false when outputs were unbound that the run did not write to. */
+  #proved(): boolean {
+    const own = !this.#unproven || this.#proveOutputs();
+    const carried = this.#carried?.prove() ?? true;
+    return own && carried;
+  }
+
+  #end(): void {
+    try {
+      if (!this.#settled) this.#collect();
+      this.#carried?.collect();
+    } catch (error) {
+      this.#releaseMade();
+      throw error;
+    }
   }
 
   /** Reads the outputs that the run made itself and, unless their shapes vary, binds them. */
   #collect(): void {
     const outputs = this.#outputs;
-    try {
-      for (let i = 0; i < outputs.length; i++) {
-        if (outputs[i].tensor !== null) continue;
-        const made = this.#arguments.takeOutput(i);
-        if (made === null) throw new TypeError(`The run gave no output ${i}`);
-        this.#tensors[i] = outputs[i].take(made);
-        if (this.#outputsVary) continue;
-        outputs[i].bind(this.#tensors[i]);
-        this.#arguments.setOutput(i, outputs[i].tensor);
-      }
-      this.#settled = outputs.every((output) => output.tensor !== null);
-      this.#unproven = outputs.some((output) => output.unproven);
-      this.#accountTo(this.inputBytes + sumOfBytes(outputs));
-    } catch (error) {
-      this.#releaseMade();
-      throw error;
+    for (let i = 0; i < outputs.length; i++) {
+      if (outputs[i].tensor !== null) continue;
+      const made = this.#arguments.takeOutput(i);
+      if (made === null) throw new TypeError(`The run gave no output ${i}`);
+      this.#tensors[i] = outputs[i].take(made);
+      if (this.#outputsVary) continue;
+      outputs[i].bind(this.#tensors[i]);
+      this.#arguments.setOutput(i, outputs[i].tensor);
     }
+    this.#settled = outputs.every((output) => output.tensor !== null);
+    this.#unproven = outputs.some((output) => output.unproven);
+    this.#accountTo(this.inputBytes + sumOfBytes(outputs));
   }
 
   #markOutputs(): void {
@@ -191,6 +231,7 @@ export class Binding implements Disposable {
       const made = output.tensor === null ? this.#arguments.takeOutput(i) : null;
       if (made !== null) this.#session.environment.runtime.api.ReleaseValue.call(made);
     }
+    this.#carried?.releaseMade();
   }
 
   /** Frees tensors and host buffers at once, which the collector would do some time later. */

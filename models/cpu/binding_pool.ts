@@ -5,11 +5,13 @@
  */
 import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Signature } from "../device.ts";
+import type { Model } from "../model.ts";
 import type { TensorSpec } from "../tensor.ts";
-import { Binding } from "./binding.ts";
+import { Binding, type BindingLayout } from "./binding.ts";
+import { type ProvenCarry, unproven } from "./carried_slots.ts";
 import { inPlaceEstimate, type ShortRun } from "./measure.ts";
 import { RunTimes } from "./run_times.ts";
-import { inputElements } from "./working_memory.ts";
+import { iterationElements } from "./working_memory.ts";
 
 /** How much a pool keeps. */
 export interface PoolLimits {
@@ -34,7 +36,11 @@ export interface PooledSignature {
 /** A pool of bindings. */
 export class BindingPool implements Disposable {
   readonly #session: Session;
-  readonly #outputs: readonly TensorSpec[];
+  readonly #model: Model;
+  /** What bindings have in runs with state. */
+  readonly #carry: readonly ProvenCarry[];
+  /** The outputs besides. */
+  readonly #notCarried: readonly TensorSpec[];
   readonly #shortRuns: readonly ShortRun[];
   readonly #limits: PoolLimits;
   /** In order of their last use, the latest at the end. */
@@ -48,13 +54,17 @@ export class BindingPool implements Disposable {
   /** A pool without bindings. */
   constructor(
     session: Session,
-    outputs: readonly TensorSpec[],
+    model: Model,
     shortRuns: readonly ShortRun[],
     limits: PoolLimits,
   ) {
-    this.#shortRuns = shortRuns;
+    const carry = model.sequence?.carry ?? [];
+    const carried = new Set(carry.map(({ output }) => output));
     this.#session = session;
-    this.#outputs = outputs;
+    this.#model = model;
+    this.#carry = unproven(carry);
+    this.#notCarried = model.signature.outputs.filter(({ name }) => !carried.has(name));
+    this.#shortRuns = shortRuns;
     this.#limits = limits;
   }
 
@@ -78,8 +88,9 @@ export class BindingPool implements Disposable {
   }
 
   /** A signature never run is taken to cost what trials of its size did. */
-  #times({ inputs }: Signature): RunTimes {
-    return new RunTimes(inPlaceEstimate(this.#shortRuns, inputElements(inputs)));
+  #times(signature: Signature): RunTimes {
+    const elements = iterationElements(signature, this.#model);
+    return new RunTimes(inPlaceEstimate(this.#shortRuns, elements));
   }
 
   /**
@@ -90,16 +101,16 @@ export class BindingPool implements Disposable {
   take(entry: PooledSignature): Binding {
     const kept = entry.free.pop();
     if (kept !== undefined) return kept;
-    const { inputs } = entry.signature;
-    const binding = new Binding(
-      this.#session,
-      inputs,
-      this.#outputs,
-      entry.outputsVary,
-      this.#account,
-    );
+    const binding = new Binding(this.#session, this.#layout(entry), this.#account);
     this.#bindings.add(binding);
     return binding;
+  }
+
+  #layout({ signature, outputsVary }: PooledSignature): BindingLayout {
+    const { inputs } = signature;
+    return signature.sequences === undefined
+      ? { inputs, outputs: this.#model.signature.outputs, outputsVary }
+      : { inputs, outputs: this.#notCarried, carry: this.#carry, outputsVary };
   }
 
   /** Ends the use of a binding. Not twice for one use. */

@@ -12,10 +12,9 @@ import { SluiceError } from "../errors.ts";
 import { byteLength, elementCount, type Tensor, type TensorSpec } from "../tensor.ts";
 import { frameJoined } from "../bytes_elements.ts";
 import { ELEMENT_TYPE_OF } from "./element_types.ts";
+import { WriteProof } from "./write_proof.ts";
 
 const NO_BYTES = stableBytes(0);
-/** Written over a buffer to see whether a run writes to it. */
-const MARK = 0xa5;
 
 /** An output's host buffer and, once its shape is known, the tensor over it. */
 export class BoundOutput implements Disposable {
@@ -24,7 +23,7 @@ export class BoundOutput implements Disposable {
   #buffer = NO_BYTES;
   #bound: Deno.PointerValue = null;
   #data = NO_BYTES;
-  #state: "unseen" | "written" | "passed through" = "unseen";
+  readonly #proof = new WriteProof();
 
   /** An output that nothing is known of but its declaration. */
   constructor(environment: Environment, spec: TensorSpec) {
@@ -78,7 +77,7 @@ export class BoundOutput implements Disposable {
    * strings, nor for what is passed through.
    */
   bind(tensor: Tensor): void {
-    if (tensor.datatype === "BYTES" || this.#state === "passed through") return;
+    if (tensor.datatype === "BYTES" || this.#proof.isPassedThrough) return;
     this.unbind();
     this.#bound = wrapTensor(
       this.#environment,
@@ -87,27 +86,21 @@ export class BoundOutput implements Disposable {
       tensor.data,
     );
     this.#data = tensor.data;
-    if (tensor.data.length === 0) this.#state = "written";
   }
 
   /** Whether a run has yet to show that it writes to the buffer. */
   get unproven(): boolean {
-    return this.#bound !== null && this.#state === "unseen";
+    return this.#bound !== null && this.#proof.isOpen;
   }
 
   /** Before a run of an unproven output. */
   mark(): void {
-    this.#data.fill(MARK);
+    this.#proof.mark(this.#data);
   }
 
-  /**
-   * After that run: whether it wrote to the buffer. ONNX Runtime passes an output that is an input
-   * or a constant itself through, and leaves the buffer as it was.
-   */
+  /** After that run: whether it wrote to the buffer. */
   prove(): boolean {
-    const written = this.#data.some((byte) => byte !== MARK);
-    this.#state = written ? "written" : "passed through";
-    return written;
+    return this.#proof.prove(this.#data);
   }
 
   /** Lets runs make tensors of their own again. */

@@ -15,7 +15,7 @@ import type { Model } from "../model.ts";
 import { ArenaTrim } from "./arena_trim.ts";
 import { CpuLane } from "./lane.ts";
 import { measure, type Measurement } from "./measure.ts";
-import { externalDataOf, modelSource } from "./source.ts";
+import { externalDataOf, fileStateOf, modelSource } from "./source.ts";
 import { CpuStagedModel } from "./staged_model.ts";
 
 /** Settings of the CPU device. */
@@ -128,10 +128,14 @@ class CpuDevice implements Device {
     const { overheadBytes } = this.#arena;
     uses.push({ class: "overhead", bytes: overheadBytes });
     let arenaBytes = this.#arena.statistics().allocated - overheadBytes;
-    for (const { model, persistentBytes, arenaWeightBytes, hostBytes } of this.#models) {
-      arenaBytes -= arenaWeightBytes;
-      uses.push({ model: model.name, class: "persistent", bytes: persistentBytes });
-      if (hostBytes > 0) uses.push({ model: model.name, class: "host", bytes: hostBytes });
+    for (const staged of this.#models) {
+      const { name: model } = staged.model;
+      arenaBytes -= staged.arenaWeightBytes;
+      uses.push({ model, class: "persistent", bytes: staged.persistentBytes });
+      if (staged.heldStateBytes > 0) {
+        uses.push({ model, class: "state", bytes: staged.heldStateBytes });
+      }
+      if (staged.hostBytes > 0) uses.push({ model, class: "host", bytes: staged.hostBytes });
     }
     if (arenaBytes > 0) uses.push({ class: "ephemeral", bytes: arenaBytes });
     return uses;
@@ -159,6 +163,7 @@ class CpuDevice implements Device {
     const known = this.#findings.get(model.fingerprint);
     const externalData = known?.externalData ?? await externalDataOf(model);
     const source = await modelSource(model, externalData);
+    const fileState = await fileStateOf(model);
     signal?.throwIfAborted();
     const options = { ownThreads: this.#ownThreads, signal };
     const before = this.#heap?.usedBytes() ?? 0;
@@ -167,18 +172,13 @@ class CpuDevice implements Device {
       sharedArena: true,
     });
     // Whatever else was freed meanwhile: the weights are there.
-    const persistentBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
+    const weightBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
     try {
       const measurement = known?.measurement ??
         await measure(this.#environment, model, source, options);
       this.#findings.set(model.fingerprint, { externalData, measurement });
-      const staged = new CpuStagedModel(
-        model,
-        session,
-        persistentBytes,
-        measurement,
-        () => this.#free(staged, session),
-      );
+      const loaded = { session, weightBytes, measurement, fileState };
+      const staged = new CpuStagedModel(model, loaded, () => this.#free(staged, session));
       this.#models.add(staged);
       this.#heap?.trim(); // what the load and its trial runs have used and freed
       return staged;

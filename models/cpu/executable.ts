@@ -4,15 +4,24 @@
  * @module
  */
 import { OnnxRuntimeError } from "../../ffi/onnxruntime/errors.ts";
-import type { Session } from "../../ffi/onnxruntime/session.ts";
-import type { Executable, IterationResult, Lane, Signature, Step } from "../device.ts";
+import type {
+  Executable,
+  IterationResult,
+  Lane,
+  SequenceState,
+  Signature,
+  Step,
+} from "../device.ts";
 import { SluiceError, toSluiceError } from "../errors.ts";
+import { initialState } from "../initial_state.ts";
 import type { Model } from "../model.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Binding } from "./binding.ts";
 import { BindingPool, type PooledSignature } from "./binding_pool.ts";
 import { CpuLane } from "./lane.ts";
-import type { ShortRun } from "./measure.ts";
+import { SequenceStates } from "./sequence_states.ts";
+import type { LoadedModel } from "./staged_model.ts";
+import type { StateBatch } from "./state_batch.ts";
 
 /** Above this much input the event loop is not held, however short an estimate says it is. */
 const IN_PLACE_BYTES = 1 << 20;
@@ -25,7 +34,9 @@ export type Done = (result: IterationResult) => void;
 /** Runs a loaded model. */
 export class CpuExecutable implements Executable {
   readonly #model: Model;
+  readonly #fileState: ReadonlyMap<string, Tensor>;
   readonly #pool: BindingPool;
+  readonly #states: SequenceStates | undefined;
   readonly #onDispose: () => void;
   #inFlight = 0;
   #whenIdle: (() => void) | undefined;
@@ -34,23 +45,38 @@ export class CpuExecutable implements Executable {
   /**
    * Takes no ownership of the session.
    *
-   * @param shortRuns Runs that were timed while the event loop was quiet.
    * @param onDispose Called once, when nothing of the session is used any more.
    */
-  constructor(
-    model: Model,
-    session: Session,
-    shortRuns: readonly ShortRun[],
-    onDispose: () => void,
-  ) {
+  constructor(model: Model, loaded: LoadedModel, onDispose: () => void) {
+    const { session, measurement, fileState } = loaded;
+    const { sequence } = model;
     this.#model = model;
-    this.#pool = new BindingPool(session, model.signature.outputs, shortRuns, POOL_LIMITS);
+    this.#fileState = fileState;
+    this.#pool = new BindingPool(session, model, measurement.shortRuns, POOL_LIMITS);
+    if (sequence !== undefined) {
+      this.#states = new SequenceStates(session.environment, sequence.carry);
+    }
     this.#onDispose = onDispose;
   }
 
   /** Host memory that its bindings take, bytes. */
   get hostBytes(): number {
     return this.#pool.bytes;
+  }
+
+  /** What its open sequences take now, bytes. */
+  get stateBytes(): number {
+    return this.#states?.bytes ?? 0;
+  }
+
+  openSequence(initial: readonly Tensor[] = []): SequenceState {
+    if (this.#disposing !== undefined) throw this.#disposedError();
+    if (this.#states === undefined) {
+      const { name, version } = this.#model;
+      throw new SluiceError("internal", `Model "${name}" version ${version} runs in no sequences`);
+    }
+    const given = initialState(this.#model, initial);
+    return this.#states.open(new Map([...this.#fileState, ...given]));
   }
 
   /** Bindings serve all lanes alike: their memory is the host's. */
@@ -86,40 +112,62 @@ export class CpuExecutable implements Executable {
   #begin(lane: CpuLane, step: Step, expectedMicros: number, done: Done): void {
     lane.enter();
     let use: BindingUse | undefined;
+    let batch: StateBatch | undefined;
     try {
       use = new BindingUse(this.#pool, step.signature);
       use.binding.write(step.inputs);
+      batch = this.#batchOf(step);
+      batch?.enter();
       const { entry, binding } = use;
       if (binding.inputBytes <= IN_PLACE_BYTES && entry.times.preferInPlace(expectedMicros)) {
-        use.deviceMicros = binding.run();
+        use.deviceMicros = binding.run(batch);
         entry.times.ranInPlace(use.deviceMicros);
       } else {
-        this.#hop(lane, use, done);
+        this.#hop(lane, use, batch, done);
         return;
       }
     } catch (error) {
-      this.#end(lane, this.#failure(error, use), done);
+      this.#end(lane, batch, this.#failure(error, use), done);
       return;
     }
-    this.#end(lane, use, done);
+    this.#end(lane, batch, use, done);
   }
-
-  async #hop(lane: CpuLane, use: BindingUse, done: Done): Promise<void> {
+  async #hop(
+    lane: CpuLane,
+    use: BindingUse,
+    batch: StateBatch | undefined,
+    done: Done,
+  ): Promise<void> {
     let result: IterationResult = use;
     try {
-      use.deviceMicros = await use.binding.runNonblocking();
+      use.deviceMicros = await use.binding.runNonblocking(batch);
       use.entry.times.hopped(use.deviceMicros);
     } catch (error) {
       result = this.#failure(error, use);
     }
-    this.#end(lane, result, done);
+    this.#end(lane, batch, result, done);
   }
 
-  #end(lane: CpuLane, result: IterationResult, done: Done): void {
+  #end(lane: CpuLane, batch: StateBatch | undefined, result: IterationResult, done: Done): void {
     lane.leave();
+    batch?.leave(result.error === undefined);
     if (--this.#inFlight === 0) this.#whenIdle?.();
     done(result);
     lane.next();
+  }
+
+  /** Undefined for plain requests. */
+  #batchOf({ signature, states }: Step): StateBatch | undefined {
+    const { sequences = 0 } = signature;
+    if (states === undefined && sequences === 0) return undefined;
+    if (this.#states === undefined || states?.length !== sequences) {
+      throw new SluiceError(
+        "internal",
+        `Model "${this.#model.name}" was given the state of ${states?.length ?? 0} sequences; ` +
+          `expected ${this.#states === undefined ? "none" : sequences}`,
+      );
+    }
+    return this.#states.join(states);
   }
 
   #failure(cause: unknown, use: BindingUse | undefined): Failure {
@@ -138,6 +186,7 @@ export class CpuExecutable implements Executable {
   async #dispose(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#whenIdle = resolve);
     this.#pool[Symbol.dispose]();
+    this.#states?.[Symbol.dispose]();
     this.#onDispose();
   }
 

@@ -8,7 +8,7 @@ import type { Environment } from "../../ffi/onnxruntime/environment.ts";
 import { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Model } from "../model.ts";
 import { Binding } from "./binding.ts";
-import { repeated, type Trial, trialsOf } from "./trial.ts";
+import { joiningOf, repeated, type Trial, trialsOf } from "./trial.ts";
 import { inputElements, type MemorySample, WorkingMemory } from "./working_memory.ts";
 
 /** What trial runs of a model have shown. */
@@ -87,7 +87,7 @@ export async function measure(
 /** Ascending, since an arena that has grown for one run shows nothing of a smaller one. */
 function trialsBySize(model: Model): Trial[] {
   const trials = trialsOf(model);
-  const { join, maxRows } = model.batching;
+  const { join, maxRows } = joiningOf(model);
   if (join && maxRows > 1) {
     for (const rows of new Set([Math.ceil(Math.sqrt(maxRows)), maxRows])) {
       if (rows > 1) trials.push(repeated(trials[0], rows, model));
@@ -101,12 +101,13 @@ async function runTrial(
   model: Model,
   trial: Trial,
 ): Promise<{ micros: number; sample: MemorySample; inPlaceMicros?: number }> {
-  using binding = new Binding(session, trial.inputs, model.signature.outputs);
-  binding.write(trial.inputs.map((input) => [input.data]));
+  const { inputs } = trial;
+  using binding = new Binding(session, { inputs, outputs: model.signature.outputs });
+  binding.write(inputs.map((input) => [input.data]));
   const micros = await binding.runNonblocking();
   // What is in use between runs is weights.
   const { allocated, inUse, maxInUse } = session.arenaStatistics();
-  const elements = inputElements(trial.inputs);
+  const elements = inputElements(inputs);
   return {
     micros,
     // The first run over bound outputs pays for proving them; the second is like all that follow.

@@ -1,30 +1,37 @@
 /**
- * A model's file, checked before ONNX Runtime sees it.
+ * A model's file, checked and read before ONNX Runtime sees it.
  *
  * @module
  */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { messageOf, SluiceError } from "../errors.ts";
+import { initialState } from "../initial_state.ts";
 import type { Model } from "../model.ts";
 import { decodeOnnx } from "../onnx/decode.ts";
+import { readInitializers } from "../onnx/initializers.ts";
+import type { Tensor } from "../tensor.ts";
 
 /**
  * Other files that a model keeps weights in, as it names them.
  *
  * @throws {SluiceError} `invalid_argument` when it is no ONNX file.
  */
-export async function externalDataOf(model: Model): Promise<ReadonlySet<string>> {
-  const { path, bytes } = model.file;
-  const label = labelOf(model);
-  if (bytes !== undefined) return decodeOnnx(bytes, label).externalData;
-  if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
-  const content = await readFile(path, label);
-  try {
-    return decodeOnnx(content, `${label} (${basename(path)})`).externalData;
-  } finally {
-    // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
-    content.buffer.transfer(0);
-  }
+export function externalDataOf(model: Model): Promise<ReadonlySet<string>> {
+  return withContent(model, (content, name) => decodeOnnx(content, name).externalData);
+}
+
+/**
+ * What sequences start from: the initialisers of carried inputs.
+ *
+ * @throws {SluiceError} `invalid_argument` when one does not fit, `unsupported` when it cannot be read.
+ */
+export function fileStateOf(model: Model): Promise<ReadonlyMap<string, Tensor>> {
+  const names = new Set(model.sequence?.carry.map(({ input }) => input));
+  if (names.size === 0) return Promise.resolve(new Map());
+  return withContent(
+    model,
+    (content, name) => initialState(model, [...readInitializers(content, names, name).values()]),
+  );
 }
 
 /**
@@ -53,6 +60,24 @@ export async function modelSource(
 
 function labelOf({ name, version }: Model): string {
   return `Model "${name}" version ${version}`;
+}
+
+/** Calls `read` with the file's content and how errors call it. */
+async function withContent<T>(
+  model: Model,
+  read: (content: Uint8Array<ArrayBuffer>, name: string) => T,
+): Promise<T> {
+  const { path, bytes } = model.file;
+  const label = labelOf(model);
+  if (bytes !== undefined) return read(bytes, label);
+  if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
+  const content = await readFile(path, label);
+  try {
+    return read(content, `${label} (${basename(path)})`);
+  } finally {
+    // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
+    content.buffer.transfer(0);
+  }
 }
 
 async function readFile(path: string, label: string): Promise<Uint8Array<ArrayBuffer>> {

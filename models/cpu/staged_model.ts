@@ -6,9 +6,24 @@
 import type { Session } from "../../ffi/onnxruntime/session.ts";
 import type { Executable, Signature, StagedModel } from "../device.ts";
 import { SluiceError } from "../errors.ts";
+import { carriedBytes } from "../initial_state.ts";
 import type { Model } from "../model.ts";
+import type { Tensor } from "../tensor.ts";
 import { CpuExecutable } from "./executable.ts";
 import type { Measurement } from "./measure.ts";
+import { iterationElements } from "./working_memory.ts";
+
+/** What a load has taken and found out. */
+export interface LoadedModel {
+  /** The weights, ready to run. */
+  readonly session: Session;
+  /** What they take. */
+  readonly weightBytes: number;
+  /** What trial runs have shown. */
+  readonly measurement: Measurement;
+  /** What its sequences start from, by carried input. */
+  readonly fileState: ReadonlyMap<string, Tensor>;
+}
 
 /**
  * Host and device memory are the same here, so it is resident as soon as it is staged. The weights
@@ -18,8 +33,8 @@ export class CpuStagedModel implements StagedModel {
   /** What was loaded. */
   readonly model: Model;
   readonly persistentBytes: number;
-  readonly #session: Session;
-  readonly #measurement: Measurement;
+  readonly stateBytes: number;
+  readonly #loaded: LoadedModel;
   readonly #free: () => void;
   readonly #executables = new Set<CpuExecutable>();
   #disposed = false;
@@ -29,23 +44,19 @@ export class CpuStagedModel implements StagedModel {
    *
    * @param free Lets the weights go. Called once, when nobody can use them any more.
    */
-  constructor(
-    model: Model,
-    session: Session,
-    persistentBytes: number,
-    measurement: Measurement,
-    free: () => void,
-  ) {
+  constructor(model: Model, loaded: LoadedModel, free: () => void) {
     this.model = model;
-    this.#session = session;
-    this.persistentBytes = persistentBytes;
-    this.#measurement = measurement;
+    this.#loaded = loaded;
     this.#free = free;
+    this.persistentBytes = loaded.weightBytes;
+    for (const { data } of loaded.fileState.values()) this.persistentBytes += data.length;
+    // What the next iteration reads, and what it writes.
+    this.stateBytes = 2 * carriedBytes(model);
   }
 
   /** The part of the persistent bytes that lies in the shared arena. */
   get arenaWeightBytes(): number {
-    return this.#measurement.arenaWeightBytes;
+    return this.#loaded.measurement.arenaWeightBytes;
   }
 
   /** Host memory of all its executables, bytes. */
@@ -55,8 +66,16 @@ export class CpuStagedModel implements StagedModel {
     return bytes;
   }
 
+  /** What the open sequences of all its executables take now, bytes. */
+  get heldStateBytes(): number {
+    let bytes = 0;
+    for (const executable of this.#executables) bytes += executable.stateBytes;
+    return bytes;
+  }
+
   ephemeralBytes(signature: Signature): number {
-    return this.#measurement.workingMemory.estimate(signature.inputs);
+    const elements = iterationElements(signature, this.model);
+    return this.#loaded.measurement.workingMemory.estimate(elements);
   }
 
   upload(): Promise<Executable> {
@@ -66,8 +85,7 @@ export class CpuStagedModel implements StagedModel {
         new SluiceError("not_ready", `Model "${name}" version ${version} is unloaded`),
       );
     }
-    const { shortRuns } = this.#measurement;
-    const executable = new CpuExecutable(this.model, this.#session, shortRuns, () => {
+    const executable = new CpuExecutable(this.model, this.#loaded, () => {
       this.#executables.delete(executable);
       this.#freeWhenUnused();
     });

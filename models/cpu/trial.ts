@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Model } from "../model.ts";
-import { type Tensor, type TensorSpec, zeroTensor } from "../tensor.ts";
+import type { BatchingRule, CarriedTensor, Model } from "../model.ts";
+import { elementCount, type Tensor, type TensorSpec, zeroTensor } from "../tensor.ts";
 
 /** Complete inputs in the model's order. */
 export interface Trial {
@@ -18,35 +18,74 @@ const FREE_DIMS = [1, 8];
 /** Trials of the model's samples, or of zeros where it has none. */
 export function trialsOf(model: Model): Trial[] {
   const { inputs } = model.signature;
+  const carry = model.sequence?.carry ?? [];
   const anyFree = inputs.some(({ shape }) => shape.some((dim) => dim < 0));
   const samples = model.samples.length > 0
     ? model.samples
-    : FREE_DIMS.slice(0, anyFree ? undefined : 1).map((free) => zeros(inputs, free));
-  return samples.map((sample) => ({ inputs: inOrder(inputs, sample) }));
+    : FREE_DIMS.slice(0, anyFree ? undefined : 1).map((free) => zeros(inputs, carry, free));
+  return samples.map((sample) => ({ inputs: completed(inputs, carry, sample) }));
 }
 
 /** The same trial so many times over, along the batch axis of the inputs that have one. */
 export function repeated(trial: Trial, rows: number, model: Model): Trial {
-  const { signature, batching } = model;
-  const batched = new Set(
-    signature.inputs.filter((_, index) => batching.batchedInputs[index]).map(({ name }) => name),
-  );
+  const axes = batchAxes(model);
   return {
-    inputs: trial.inputs.map((input) => batched.has(input.name) ? repeat(input, rows) : input),
+    inputs: trial.inputs.map((input) => {
+      const axis = axes.get(input.name);
+      return axis === undefined ? input : repeat(input, axis, rows);
+    }),
   };
 }
 
-function inOrder(specs: readonly TensorSpec[], sample: readonly Tensor[]): Tensor[] {
-  return specs.flatMap((spec) => sample.find((tensor) => tensor.name === spec.name) ?? []);
+/** How the model's iterations join best: as sequences, where these may be joined. */
+export function joiningOf({ batching, sequence }: Model): BatchingRule {
+  return sequence?.batching.join ? sequence.batching : batching;
 }
 
-function zeros(specs: readonly TensorSpec[], free: number): Tensor[] {
-  return specs.filter((spec) => !spec.optional).map((spec) => zeroTensor(spec, free));
+function batchAxes(model: Model): Map<string, number> {
+  const { signature, sequence } = model;
+  const joining = joiningOf(model);
+  const axes = new Map<string, number>();
+  for (const [index, { name }] of signature.inputs.entries()) {
+    if (joining.batchedInputs[index]) axes.set(name, 0);
+  }
+  if (joining === sequence?.batching) {
+    for (const { input, batchAxis } of sequence.carry) axes.set(input, batchAxis);
+  }
+  return axes;
 }
 
-function repeat(tensor: Tensor, times: number): Tensor {
+/** In the model's order, with what sequences would carry over and a request may leave out. */
+function completed(
+  specs: readonly TensorSpec[],
+  carry: readonly CarriedTensor[],
+  sample: readonly Tensor[],
+): Tensor[] {
+  return specs.flatMap(({ name }) => {
+    const given = sample.find((tensor) => tensor.name === name);
+    const carried = carry.find(({ input }) => input === name);
+    return given ?? (carried === undefined ? [] : zeroTensor({ ...carried, name }));
+  });
+}
+
+function zeros(
+  specs: readonly TensorSpec[],
+  carry: readonly CarriedTensor[],
+  free: number,
+): Tensor[] {
+  const carried = new Set(carry.map(({ input }) => input));
+  return specs.filter(({ name, optional }) => !optional || carried.has(name))
+    .map((spec) => zeroTensor(spec, free));
+}
+
+function repeat(tensor: Tensor, axis: number, times: number): Tensor {
   const { data, shape } = tensor;
+  const blocks = elementCount(shape.slice(0, axis));
+  const length = data.length / blocks;
   const joined = new Uint8Array(data.length * times);
-  for (let i = 0; i < times; i++) joined.set(data, i * data.length);
-  return { ...tensor, shape: [shape[0] * times, ...shape.slice(1)], data: joined };
+  for (let i = 0; i < blocks * times; i++) {
+    const start = Math.floor(i / times) * length;
+    joined.set(data.subarray(start, start + length), i * length);
+  }
+  return { ...tensor, shape: shape.with(axis, shape[axis] * times), data: joined };
 }

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { TensorShape } from "../tensor.ts";
+import type { Signature } from "../device.ts";
+import type { Model } from "../model.ts";
 import { elementCount } from "../tensor.ts";
 
 /** A measured run. */
@@ -28,8 +29,14 @@ const STEEPEST_GROWTH = 2;
 const MOST_WASTE = 4;
 
 /** Elements of all inputs together. */
-export function inputElements(inputs: readonly TensorShape[]): number {
-  return inputs.reduce((sum, input) => sum + elementCount(input.shape), 0);
+export function inputElements(inputs: readonly { readonly shape: readonly number[] }[]): number {
+  return inputs.reduce((sum, { shape }) => sum + elementCount(shape), 0);
+}
+
+/** Elements of all inputs of an iteration, those that its sequences carry over included. */
+export function iterationElements(signature: Signature, { sequence }: Model): number {
+  const { inputs, sequences = 0 } = signature;
+  return inputElements(inputs) + sequences * inputElements(sequence?.carry ?? []);
 }
 
 /** An upper bound that grows with the size of the inputs. */
@@ -51,9 +58,8 @@ export class WorkingMemory {
     }));
   }
 
-  /** Bytes that an iteration of these inputs needs at most, as far as the samples tell. */
-  estimate(inputs: readonly TensorShape[]): number {
-    const elements = inputElements(inputs);
+  /** Bytes that an iteration of so many input elements needs at most, as far as the samples tell. */
+  estimate(elements: number): number {
     const last = this.#samples.at(-1);
     if (last === undefined) return Math.max(GUESS_AT_LEAST, elements * GUESS_PER_ELEMENT);
     const covering = this.#samples.find((sample) => sample.elements >= elements);

@@ -5,10 +5,6 @@ import type { TensorShape } from "../../../models/tensor.ts";
 
 const MIB = 1 << 20;
 
-function shape(elements: number): TensorShape[] {
-  return [{ name: "x", datatype: "FP32", shape: [elements] }];
-}
-
 Deno.test("inputElements() adds up all inputs, scalars as one", () => {
   const inputs: TensorShape[] = [
     { name: "a", datatype: "FP32", shape: [2, 3] },
@@ -23,10 +19,10 @@ Deno.test("estimate() gives the smallest sample that is as large", () => {
     { elements: 100, arenaBytes: 7 * MIB, tensorBytes: 5 * MIB },
     { elements: 10, arenaBytes: MIB, tensorBytes: 1000 },
   ]);
-  assert.equal(memory.estimate(shape(1)), MIB);
-  assert.equal(memory.estimate(shape(10)), MIB);
-  assert.equal(memory.estimate(shape(11)), 7 * MIB);
-  assert.equal(memory.estimate(shape(100)), 7 * MIB);
+  assert.equal(memory.estimate(1), MIB);
+  assert.equal(memory.estimate(10), MIB);
+  assert.equal(memory.estimate(11), 7 * MIB);
+  assert.equal(memory.estimate(100), 7 * MIB);
 });
 
 Deno.test("estimate() grows beyond the samples as they grew, rounded up to a power of two", () => {
@@ -34,24 +30,24 @@ Deno.test("estimate() grows beyond the samples as they grew, rounded up to a pow
     { elements: 10, arenaBytes: 3 * MIB, tensorBytes: 2 * MIB },
     { elements: 20, arenaBytes: 6 * MIB, tensorBytes: 4 * MIB },
   ]);
-  assert.equal(linear.estimate(shape(40)), 16 * MIB);
+  assert.equal(linear.estimate(40), 16 * MIB);
   const square = new WorkingMemory([
     { elements: 10, arenaBytes: 3 * MIB, tensorBytes: 2 * MIB },
     { elements: 20, arenaBytes: 14 * MIB, tensorBytes: 8 * MIB },
   ]);
-  assert.equal(square.estimate(shape(40)), 64 * MIB);
+  assert.equal(square.estimate(40), 64 * MIB);
 });
 
 Deno.test("estimate() grows with the tensors when a run was too small to fill the arena's block", () => {
   const memory = new WorkingMemory([{ elements: 1, arenaBytes: MIB, tensorBytes: 256 }]);
-  assert.equal(memory.estimate(shape(1024)), MIB);
-  assert.equal(memory.estimate(shape(262_144)), 256 * MIB);
+  assert.equal(memory.estimate(1024), MIB);
+  assert.equal(memory.estimate(262_144), 256 * MIB);
 });
 
 Deno.test("estimate() guesses by the inputs' size when nothing was measured", () => {
   const memory = new WorkingMemory([]);
-  assert.equal(memory.estimate(shape(1)), MIB);
-  assert.ok(memory.estimate(shape(MIB)) > 4 * MIB);
+  assert.equal(memory.estimate(1), MIB);
+  assert.ok(memory.estimate(MIB) > 4 * MIB);
 });
 
 Deno.test("estimate() never falls when inputs grow", () => {
@@ -68,9 +64,9 @@ Deno.test("estimate() never falls when inputs grow", () => {
       (samples, a, b) => {
         const memory = new WorkingMemory(samples);
         const [small, large] = [Math.min(a, b), Math.max(a, b)];
-        const bytes = memory.estimate(shape(small));
+        const bytes = memory.estimate(small);
         assert.ok(Number.isSafeInteger(bytes) && bytes >= 0);
-        assert.ok(bytes <= memory.estimate(shape(large)));
+        assert.ok(bytes <= memory.estimate(large));
       },
     ),
   );
