@@ -9,7 +9,7 @@ import { defineCommand, EXIT, type Run } from "../../server/commands/command.ts"
 import { type Column, formatTable } from "../../server/commands/table.ts";
 import { formatFigure, METRICS } from "./metrics.ts";
 import { type Report, REPORT_FORMAT } from "./report.ts";
-import { parseJsonFile } from "./scenario.ts";
+import { parseJsonFile } from "./scenario_schema.ts";
 
 const COLUMNS: readonly Column[] = [
   { head: "MODEL" },

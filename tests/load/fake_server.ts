@@ -15,13 +15,13 @@ export const METADATA = {
   outputs: [],
 };
 
-/** Answers a request of the protocol; `infer` answers inference. */
+/** Answers a request of the protocol; `infer` answers inference and generation. */
 export async function answer(
   request: Request,
   infer: (request: Request) => Response | Promise<Response>,
 ): Promise<Response> {
   const { pathname } = new URL(request.url);
-  if (pathname.endsWith("/infer")) return await infer(request);
+  if (/\/(infer|generate_stream)$/.test(pathname)) return await infer(request);
   if (pathname === "/v2") return Response.json({ extensions: ["binary_tensor_data"] });
   if (/^\/v2\/models\/(toy|other)$/.test(pathname)) return Response.json(METADATA);
   return Response.json({ error: `no route ${pathname}` }, { status: 404 });
@@ -39,6 +39,32 @@ export function virtualFetch(clock: Clock, answeredAt: (nowMicros: number) => nu
       clock.at(answeredAt(clock.nowMicros()), () => resolve(new Response(null)));
       init.signal?.addEventListener("abort", () => reject(init.signal!.reason));
       return promise;
+    });
+}
+
+/** An event of a stream, microseconds after the request. */
+export type TimedEvent = readonly [afterMicros: number, data: string];
+
+/** `fetch` that reaches a made-up server whose answers come in pieces. */
+export function virtualStream(
+  clock: Clock,
+  events: (request: Request) => Promise<readonly TimedEvent[]>,
+): Fetch {
+  return (url, init) =>
+    answer(new Request(url, init), async (request) => {
+      const start = clock.nowMicros();
+      const timed = await events(request);
+      const body = new ReadableStream({
+        start(controller) {
+          init.signal?.addEventListener("abort", () => controller.error(init.signal!.reason));
+          for (const [after, data] of timed) {
+            const bytes = new TextEncoder().encode(`data: ${data}\n\n`);
+            clock.at(start + after, () => controller.enqueue(bytes));
+          }
+          clock.at(start + (timed.at(-1)?.[0] ?? 0), () => controller.close());
+        },
+      });
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
     });
 }
 

@@ -4,13 +4,15 @@
  * @module
  */
 import { type Command, UsageError } from "../../server/commands/command.ts";
-import { ARRIVAL_KINDS, type Arrivals, type ScenarioInput } from "./scenario.ts";
+import type { Arrivals, GenerateLoad, ScenarioInput } from "./scenario.ts";
+import { ARRIVAL_KINDS } from "./scenario_schema.ts";
 
 /** Flags that take one value. */
 export type TextFlag =
   | ("scenario" | "url" | "duration" | "warmup" | "seed" | "connections" | "timeout")
   | ("rate" | "arrivals" | "zipf" | "concurrency" | "think")
-  | ("slo" | "deadline" | "priority" | "inputs" | "free");
+  | ("slo" | "deadline" | "priority" | "inputs" | "free" | "sequence")
+  | ("prompt" | "prompts" | "maxTokens" | "temperature" | "sloTtft" | "sloTbt");
 
 /** What commander gives: text, but for lists. */
 export type LoadFlags = { readonly [Flag in TextFlag]?: string } & {
@@ -40,7 +42,14 @@ export function defineScenarioFlags(command: Command): Command {
     .option("--deadline <ms>", "Sent as the parameter timeout.")
     .option("--priority <n>", "Sent as the parameter priority.")
     .option("--inputs <file>", "Request bodies of the protocol, instead of random values.")
-    .option("--free <n>", "Size of dimensions that a model leaves free. (default: 1)");
+    .option("--free <n>", "Size of dimensions that a model leaves free. (default: 1)")
+    .option("--sequence <n>", "Closed loop: each client sends sequences of n requests.")
+    .option("--prompt <text>", "Generate text: what each request begins with.")
+    .option("--prompts <file>", "Or a JSON array of such texts.")
+    .option("--max-tokens <n>", "Of each answer, or MIN-MAX: each draws its own. (default: 64)")
+    .option("--temperature <t>", "Of the sampling; 0 is greedy. (default: the server's)")
+    .option("--slo-ttft <ms>", "Goodput has its first token within it.")
+    .option("--slo-tbt <ms>", "Goodput has 99 of 100 tokens within it of the one before.");
 }
 
 /** The settings that may also be given with a file. */
@@ -58,7 +67,8 @@ export function overrides(flags: LoadFlags): Partial<ScenarioInput> {
 /** Flags that say what a file says too. */
 const FILE_ONLY = [
   ...["model", "rate", "arrivals", "zipf", "concurrency", "think", "slo", "deadline", "priority"],
-  ...["inputs", "free"],
+  ...["inputs", "free", "sequence", "prompt", "prompts", "maxTokens", "temperature"],
+  ...["sloTtft", "sloTbt"],
 ] as const;
 
 /**
@@ -87,6 +97,12 @@ export function scenarioOfFlags(flags: LoadFlags): ScenarioInput {
     priority: number("--priority", flags.priority),
     inputs: flags.inputs,
     free: number("--free", flags.free),
+    sloTtftMs: number("--slo-ttft", flags.sloTtft),
+    sloTbtMs: number("--slo-tbt", flags.sloTbt),
+    generate: generate(flags),
+    sequence: flags.sequence === undefined
+      ? undefined
+      : { steps: number("--sequence", flags.sequence) },
   });
   return {
     ...overrides(flags),
@@ -111,8 +127,29 @@ export function scenarioOfFlags(flags: LoadFlags): ScenarioInput {
 export function refuseBesideFile(flags: LoadFlags): void {
   const given = FILE_ONLY.find((name) => flags[name] !== undefined);
   if (given !== undefined) {
-    throw new UsageError(`--${given} is given together with --scenario; write it into the file`);
+    const flag = given.replace(/[A-Z]/g, (letter) => "-" + letter.toLowerCase());
+    throw new UsageError(`--${flag} is given together with --scenario; write it into the file`);
   }
+}
+
+const DEFAULT_TOKENS = 64;
+
+function generate(
+  { prompt, prompts, maxTokens, temperature }: LoadFlags,
+): GenerateLoad | undefined {
+  if (prompt === undefined && prompts === undefined) {
+    const lost = maxTokens !== undefined ? "--max-tokens" : temperature && "--temperature";
+    if (!lost) return undefined;
+    throw new UsageError(`${lost} is given without --prompt or --prompts, whose answers it is for`);
+  }
+  const [min, max] = (maxTokens ?? `${DEFAULT_TOKENS}`).split("-")
+    .map((text) => number("--max-tokens", text));
+  return present({
+    prompt,
+    prompts,
+    maxTokens: max === undefined ? min : { min, max },
+    temperature: number("--temperature", temperature),
+  });
 }
 
 function arrivals({ arrivals = "poisson", rate }: LoadFlags): Arrivals {

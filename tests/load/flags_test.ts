@@ -34,6 +34,25 @@ Deno.test("scenarioOfFlags() makes a closed loop, and gives every model its sett
   );
 });
 
+Deno.test("scenarioOfFlags() asks for text, with lengths drawn between two", () => {
+  const { models } = scenarioOfFlags({
+    ...MODEL,
+    rate: "1",
+    prompt: "Once",
+    maxTokens: "5-500",
+    temperature: "0",
+    sloTtft: "200",
+    sloTbt: "20",
+  });
+  const generate = { prompt: "Once", maxTokens: { min: 5, max: 500 }, temperature: 0 };
+  assert.deepEqual(models, [{ name: "a", sloTtftMs: 200, sloTbtMs: 20, generate }]);
+});
+
+Deno.test("scenarioOfFlags() makes sequences", () => {
+  const { models } = scenarioOfFlags({ ...MODEL, concurrency: "1", sequence: "30" });
+  assert.deepEqual(models, [{ name: "a", sequence: { steps: 30 } }]);
+});
+
 for (
   const [flags, message] of [
     [{}, "--model and --scenario are missing; expected one of them"],
@@ -46,6 +65,14 @@ for (
     [{ ...MODEL, rate: "1", arrivals: "trace:t" }, "--rate is given with a trace"],
     [{ ...MODEL, rate: "1", concurrency: "1" }, "--concurrency is given together with --rate"],
     [{ ...MODEL, rate: "1", think: "1" }, "--think is given without --concurrency"],
+    [
+      { ...MODEL, rate: "1", maxTokens: "9" },
+      "--max-tokens is given without --prompt or --prompts",
+    ],
+    [
+      { ...MODEL, rate: "1", prompt: "x", maxTokens: "1-x" },
+      '--max-tokens is "x"; expected a number',
+    ],
   ] as (readonly [LoadFlags, string])[]
 ) {
   Deno.test(`scenarioOfFlags() refuses ${JSON.stringify(flags)}`, () => {
@@ -59,4 +86,5 @@ for (
 Deno.test("refuseBesideFile() lets pass only what may override a file", () => {
   refuseBesideFile({ scenario: "f", url: "u", duration: "1", seed: "2" });
   assert.throws(() => refuseBesideFile({ scenario: "f", slo: "5" }), /^UsageError: --slo is given/);
+  assert.throws(() => refuseBesideFile({ scenario: "f", maxTokens: "5" }), /--max-tokens is given/);
 });

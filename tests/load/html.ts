@@ -19,6 +19,8 @@ svg .grid { stroke: currentColor; opacity: 0.15 }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } }
 `;
 
+type Curve = ModelReport["curve"];
+
 const PERCENTILES = [0, 50, 90, 99, 99.9, 99.99, 99.999];
 
 /** The whole page. */
@@ -29,8 +31,14 @@ export function reportHtml(report: Report): string {
     ...verdict.reasons.map((reason) => `INVALID: ${reason}`),
     ...(partial ? ["INTERRUPTED: these are figures of a part of the run"] : []),
   ];
+  const curve = (title: string, of: (model: ModelReport) => Curve | undefined) =>
+    models.some(of)
+      ? [percentilePlot(title, models.map((model) => ({ name: model.name, curve: of(model) })))]
+      : [];
   const plots = [
-    percentilePlot(models),
+    ...curve("Latency by percentile, from intended send", ({ curve }) => curve),
+    ...curve("Time to first token, from intended send", ({ tokens }) => tokens?.ttftCurve),
+    ...curve("Time between tokens", ({ tokens }) => tokens?.tbtCurve),
     timePlot(models),
     barPlot(
       "Requests per second by model",
@@ -57,18 +65,21 @@ ${plots.join("\n")}
 }
 
 /** On an axis on which 90, 99, 99.9 are equally far apart: the tail is what matters. */
-function percentilePlot(models: readonly ModelReport[]): string {
+function percentilePlot(
+  title: string,
+  series: readonly { readonly name: string; readonly curve?: Curve }[],
+): string {
   const place = (percent: number) => -Math.log10(1 - percent / 100);
-  const last = Math.max(50, ...models.flatMap(({ curve }) => curve.map(([percent]) => percent)));
+  const last = Math.max(50, ...series.flatMap(({ curve = [] }) => curve.map(([of]) => of)));
   return linePlot(
     {
-      title: "Latency by percentile, from intended send",
+      title,
       x: "percentile",
       y: "ms",
       ticks: PERCENTILES.filter((percent) => percent <= last)
         .map((percent) => [place(percent), `${percent}`] as const),
     },
-    models.map(({ name, curve }) => ({
+    series.map(({ name, curve = [] }) => ({
       name,
       points: curve.map(([percent, ms]) => [place(percent), ms] as const),
     })),

@@ -7,7 +7,7 @@ import { Latencies } from "./latency.ts";
 import type { Outcome } from "./outcome.ts";
 import { Recorder } from "./recorder.ts";
 import { makeReport, type Report } from "./report.ts";
-import { resolveScenario } from "./scenario.ts";
+import { resolveScenario } from "./scenario_schema.ts";
 
 /** Requests of one model, all alike. */
 export interface MadeUpModel {
@@ -19,6 +19,8 @@ export interface MadeUpModel {
   readonly millis: number;
   /** From when it was to be sent to when it was sent. */
   readonly lagMillis?: number;
+  /** From sending to each token, where text is generated. */
+  readonly tokensAtMillis?: readonly number[];
 }
 
 /** A report of 10 s with an objective of 50 ms. */
@@ -28,10 +30,15 @@ export function madeUpReport(
 ): Report {
   const scenario = resolveScenario({
     arrivals: { kind: "poisson", rate: 1 },
-    models: models.map(({ name }) => ({ name, sloMs: 50 })),
+    models: models.map(({ name, tokensAtMillis }) => ({
+      name,
+      sloMs: 50,
+      ...(tokensAtMillis && { generate: { prompt: "a", maxTokens: 9 }, sloTtftMs: 15 }),
+    })),
   }, "test");
   const seen = models.map((model, index) => {
-    const recorder = new Recorder(50, 0, 1);
+    const recorder = new Recorder(scenario.models[index], 0, 1);
+    const { tokensAtMillis } = model;
     model.outcomes.forEach((outcome, n) => {
       const intendedMicros = n * 10_000;
       const sentMicros = intendedMicros + (model.lagMillis ?? 0) * 1000;
@@ -42,6 +49,10 @@ export function madeUpReport(
         sentMicros,
         endMicros: sentMicros + model.millis * 1000,
         outcome,
+        tokens: tokensAtMillis && {
+          atMicros: tokensAtMillis.map((millis) => sentMicros + millis * 1000),
+          count: tokensAtMillis.length,
+        },
       });
     });
     return { record: recorder.measurements() };

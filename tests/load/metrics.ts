@@ -21,12 +21,15 @@ export interface Metric {
 const PERCENTILES = ["mean", "p50", "p90", "p95", "p99", "p999", "max"] as const;
 
 /** The percentiles of one of a model's latencies. */
-function latencies(prefix: string, of: (model: ModelReport) => LatencySummary): Metric[] {
+function latencies(
+  prefix: string,
+  of: (model: ModelReport) => LatencySummary | undefined,
+): Metric[] {
   return PERCENTILES.map((key) => ({
     name: prefix + key,
     unit: "ms",
     moreIsBetter: false,
-    of: (model) => of(model)[key],
+    of: (model) => of(model)?.[key],
   }));
 }
 
@@ -40,6 +43,16 @@ export const METRICS: readonly Metric[] = [
   ...latencies("", ({ intended }) => intended),
   ...latencies("actual_", ({ actual }) => actual),
   ...latencies("lag_", ({ lag }) => lag),
+  ...latencies("ttft_", ({ tokens }) => tokens?.ttft),
+  ...latencies("actual_ttft_", ({ tokens }) => tokens?.actualTtft),
+  ...latencies("tbt_", ({ tokens }) => tokens?.tbt),
+  { name: "tokens", unit: "/s", moreIsBetter: true, of: ({ tokensPerSecond }) => tokensPerSecond },
+  {
+    name: "tokens_per_answer",
+    unit: "",
+    moreIsBetter: true,
+    of: ({ tokens, outcomes: { ok } }) => tokens && (ok > 0 ? tokens.count / ok : 0),
+  },
   { name: "slowdown", unit: "x", moreIsBetter: false, of: ({ slowdown }) => slowdown?.mean },
   { name: "slowdown_p99", unit: "x", moreIsBetter: false, of: ({ slowdown }) => slowdown?.p99 },
   { name: "queue", unit: "ms", moreIsBetter: false, of: ({ server }) => server?.queueMs },

@@ -30,7 +30,8 @@ import { reportHtml } from "./html.ts";
 import { ProgressLine } from "./progress.ts";
 import type { Report } from "./report.ts";
 import { runLoad } from "./run.ts";
-import { parseJsonFile, resolveScenario, type Scenario, scenarioJsonSchema } from "./scenario.ts";
+import type { Scenario } from "./scenario.ts";
+import { parseJsonFile, resolveScenario, scenarioJsonSchema } from "./scenario_schema.ts";
 import { reportTable } from "./table.ts";
 import { broken, parseThreshold } from "./thresholds.ts";
 

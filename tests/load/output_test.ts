@@ -52,6 +52,40 @@ Deno.test("reportHtml() draws a run in which nothing was answered", () => {
   assert.doesNotMatch(html, /NaN|Infinity|undefined/);
 });
 
+const TEXT = madeUpReport([
+  { name: "text", outcomes: ["ok", "ok"], millis: 40, tokensAtMillis: [10, 15, 40] },
+  { name: "plain", outcomes: ["ok"], millis: 5 },
+]);
+
+Deno.test("reportTable() has a table of tokens and their latencies, of text alone", () => {
+  const lines = reportTable(TEXT).split("\n").map((line) => line.split(/ {2,}/));
+  assert.deepEqual(lines.find(([, tokens]) => tokens === "6"), [
+    ...["text", "6", "0.600", "3", "15ms", "-"],
+  ]);
+  const p50 = (of: string) => lines.filter((cells) => cells[1] === of).map((cells) => cells[3]);
+  assert.deepEqual(p50("first token, from intended"), ["10"]);
+  assert.deepEqual(p50("between tokens"), ["5.00"]);
+  assert.doesNotMatch(reportTable(REPORT), /token/i);
+});
+
+Deno.test("reportHtml() has plots of the first token and of the gaps where there is text", () => {
+  const html = reportHtml(TEXT);
+  assert.equal(html.match(/<svg /g)?.length, 5);
+  assert.match(html, /Time to first token, from intended send/);
+  assert.doesNotMatch(html, /NaN|Infinity|undefined/);
+});
+
+Deno.test("reportCsv() leaves empty what a model has no tokens for", () => {
+  const [head, text, plain] = reportCsv(TEXT).split("\r\n").map((line) => line.split(","));
+  const column = head.indexOf("tbt_max");
+  assert.deepEqual([text[column], plain[column]], ["25", ""]);
+});
+
+Deno.test("comparison() has the figures of text", () => {
+  const row = comparison(TEXT, TEXT).split("\n").find((line) => line.includes(" tbt_p99 "));
+  assert.match(row!, /^text +tbt_p99 +25 +25 +0\.0%$/);
+});
+
 Deno.test("comparison() says what is better and what worse", () => {
   const after = madeUpReport([{ name: "fast", outcomes: ["ok", "ok", "ok"], millis: 20 }]);
   const rows = comparison(REPORT, after).split("\n").map((line) => line.split(/ {2,}/));

@@ -97,14 +97,28 @@ function flat(data: unknown): JsonValue[] {
   return Array.isArray(data) ? data.flatMap(flat) : [data as JsonValue];
 }
 
+/** A request's place in a sequence. */
+export interface SequenceStep {
+  /** Unique. */
+  readonly id: string;
+  /** It is the first. */
+  readonly start: boolean;
+  /** It is the last. */
+  readonly end: boolean;
+}
+
 /** Makes a request. The binary form is smaller and exact; servers without it get JSON. */
 export function encodeRequest(
   inputs: readonly Tensor[],
-  { priority, deadlineMs }: Pick<ModelLoad, "priority" | "deadlineMs">,
+  load: Pick<ModelLoad, "priority" | "deadlineMs">,
   binary: boolean,
+  step?: SequenceStep,
 ): Payload {
-  const timeout = deadlineMs === undefined ? undefined : Math.round(deadlineMs * 1000);
-  const parameters = { priority, timeout, ...(binary ? { binary_data_output: true } : {}) };
+  const parameters = {
+    ...urgency(load),
+    ...(step && { sequence_id: step.id, sequence_start: step.start, sequence_end: step.end }),
+    ...(binary ? { binary_data_output: true } : {}),
+  };
   const described = inputs.map(({ name, datatype, shape, data }) => {
     const tensor = { name, datatype, shape };
     return binary ? { ...tensor, parameters: { binary_data_size: data.length } } : tensor;
@@ -129,6 +143,12 @@ export function encodeRequest(
     "inference-header-content-length": String(header.length),
   };
   return { headers, body };
+}
+
+/** The protocol's parameters `priority` and `timeout`. */
+export function urgency({ priority, deadlineMs }: Pick<ModelLoad, "priority" | "deadlineMs">) {
+  const timeout = deadlineMs === undefined ? undefined : Math.round(deadlineMs * 1000);
+  return { priority, timeout };
 }
 
 function encode(text: string): Uint8Array<ArrayBuffer> {

@@ -24,6 +24,8 @@ export interface Client {
   readonly thinkMicros: number;
   /** Draws the pauses. */
   readonly seed: number;
+  /** Requests of each sequence; absent where they do not belong together. */
+  readonly steps?: number;
 }
 
 /** What will be sent. */
@@ -91,6 +93,7 @@ function clients({ models, closed, seed }: Scenario, sharing: readonly number[])
       model,
       thinkMicros: loop!.thinkMs * 1000,
       seed: mixSeed(mixSeed(seed, model), index),
+      steps: load.sequence?.steps,
     }));
   });
 }

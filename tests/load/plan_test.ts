@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { planAlone, planRun } from "./plan.ts";
-import { resolveScenario, type ScenarioInput } from "./scenario.ts";
+import type { ScenarioInput } from "./scenario.ts";
+import { resolveScenario } from "./scenario_schema.ts";
 
 const plan = (scenario: ScenarioInput, traces = new Map()) =>
   planRun(resolveScenario(scenario, "test"), traces);

@@ -5,7 +5,9 @@
  */
 import { Latencies, type LatencySummary } from "./latency.ts";
 import { type Outcome, OUTCOMES } from "./outcome.ts";
+import type { ModelLoad } from "./scenario.ts";
 import type { Sample } from "./sender.ts";
+import { type TokenMeasurements, TokenRecorder } from "./token_recorder.ts";
 
 /** Requests that were meant to be sent in the same part of the run. */
 export interface Interval {
@@ -27,9 +29,11 @@ export interface Measurements {
   readonly sent: number;
   /** How they ended; all of {@linkcode OUTCOMES}. */
   readonly outcomes: Readonly<{ [Kind in Outcome]: number }>;
+  /** Refusals that said when to come back (`Retry-After`). */
+  readonly retryAfter: number;
   /** When the last answer had come, in seconds of counted time: after its end when work piled up. */
   readonly answeredBySeconds: number;
-  /** Answered within the objective; without one, answered. */
+  /** Answered within all objectives; without one, answered. */
   readonly good: number;
   /** From intended send to the answer's end, of requests that were answered. */
   readonly intended: LatencySummary;
@@ -41,6 +45,8 @@ export interface Measurements {
   readonly curve: readonly (readonly [number, number])[];
   /** Over time. */
   readonly intervals: readonly Interval[];
+  /** Present for a model that generates text. */
+  readonly tokens?: TokenMeasurements;
 }
 
 /** Parts of a run that a plot shows. */
@@ -63,7 +69,9 @@ export class Recorder {
   readonly #actual = new Latencies();
   readonly #lag = new Latencies();
   readonly #intervals = new Map<number, { sent: number; good: number; latencies: Latencies }>();
+  readonly #tokens: TokenRecorder | undefined;
   #sent = 0;
+  #retryAfter = 0;
   #answeredByMicros = 0;
   #good = 0;
 
@@ -73,20 +81,27 @@ export class Recorder {
    * @param warmupSeconds What is sent before is not counted.
    * @param interval See {@linkcode intervalSeconds}.
    */
-  constructor(sloMs: number | undefined, warmupSeconds: number, interval: number) {
-    this.#sloMicros = (sloMs ?? Infinity) * 1000;
+  constructor(
+    load: Omit<ModelLoad, "name" | "free" | "shapes">,
+    warmupSeconds: number,
+    interval: number,
+  ) {
+    this.#sloMicros = (load.sloMs ?? load.deadlineMs ?? Infinity) * 1000;
+    this.#tokens = load.generate && new TokenRecorder(load);
     this.#warmupMicros = warmupSeconds * 1e6;
     this.#intervalMicros = interval * 1e6;
   }
 
   /** Counts a request that has ended. */
-  add({ intendedMicros, readyMicros, sentMicros, endMicros, outcome }: Sample): void {
+  add(sample: Sample): void {
+    const { intendedMicros, readyMicros, sentMicros, endMicros, outcome } = sample;
     if (intendedMicros < this.#warmupMicros) return;
     const interval = this.#interval(intendedMicros - this.#warmupMicros);
     this.#sent++;
     interval.sent++;
     this.#outcomes.set(outcome, this.#outcomes.get(outcome)! + 1);
     this.#lag.record(sentMicros - readyMicros);
+    if (sample.retryAfter) this.#retryAfter++;
     // A refusal is quick: among the latencies it would make an overloaded server look fast.
     if (outcome !== "ok") return;
     this.#answeredByMicros = Math.max(this.#answeredByMicros, endMicros - this.#warmupMicros);
@@ -94,7 +109,8 @@ export class Recorder {
     this.#intended.record(micros);
     this.#actual.record(endMicros - sentMicros);
     interval.latencies.record(micros);
-    if (micros > this.#sloMicros) return;
+    const inTime = this.#tokens?.add(sample) ?? true;
+    if (!inTime || micros > this.#sloMicros) return;
     this.#good++;
     interval.good++;
   }
@@ -104,6 +120,7 @@ export class Recorder {
     return {
       sent: this.#sent,
       outcomes: Object.fromEntries(this.#outcomes) as Measurements["outcomes"],
+      retryAfter: this.#retryAfter,
       answeredBySeconds: this.#answeredByMicros / 1e6,
       good: this.#good,
       intended: this.#intended.summary(),
@@ -117,6 +134,7 @@ export class Recorder {
         p50: interval.latencies.percentile(50),
         p99: interval.latencies.percentile(99),
       })),
+      tokens: this.#tokens?.measurements(),
     };
   }
 

@@ -26,12 +26,18 @@ export interface ModelReport extends Measurements {
   readonly name: string;
   /** The objective, where there is one. */
   readonly sloMs?: number;
+  /** For the first token. */
+  readonly sloTtftMs?: number;
+  /** Between two tokens. */
+  readonly sloTbtMs?: number;
   /** Requests sent per second. */
   readonly rate: number;
   /** Requests answered per second. */
   readonly throughput: number;
   /** Requests answered within the objective per second. */
   readonly goodput: number;
+  /** Tokens of answered requests per second, where text is generated. */
+  readonly tokensPerSecond?: number;
   /** Part of the requests sent that was answered within the objective. */
   readonly attainment: number;
   /** Part of the requests sent that was not answered. */
@@ -85,18 +91,22 @@ export function makeReport(
   seen: readonly Seen[],
   run: Pick<Report, "startedAt" | "seconds" | "partial" | "loopLag">,
 ): Report {
-  const models = scenario.models.map(({ name, sloMs, deadlineMs }, index): ModelReport => {
+  const models = scenario.models.map((load, index): ModelReport => {
+    const { name, sloMs, deadlineMs, sloTtftMs, sloTbtMs } = load;
     const { record, alone, server } = seen[index];
-    const { sent, good, answeredBySeconds, outcomes: { ok } } = record;
+    const { sent, good, tokens, answeredBySeconds, outcomes: { ok } } = record;
     const perSecond = (count: number, seconds: number) => seconds > 0 ? count / seconds : 0;
     // What piled up and was answered afterwards was not answered at the rate it was sent.
     const answering = Math.max(run.seconds, answeredBySeconds);
     return {
       name,
       sloMs: sloMs ?? deadlineMs,
+      sloTtftMs,
+      sloTbtMs,
       rate: perSecond(sent, run.seconds),
       throughput: perSecond(ok, answering),
       goodput: perSecond(good, answering),
+      tokensPerSecond: tokens && perSecond(tokens.count, answering),
       attainment: sent === 0 ? 0 : good / sent,
       errors: sent === 0 ? 0 : 1 - ok / sent,
       slowdown: alone && slowdown(record, alone),

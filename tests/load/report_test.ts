@@ -43,6 +43,14 @@ Deno.test("makeReport() judges a lag by the latency beside it", () => {
   assert.equal(verdict(100, 11), false);
 });
 
+Deno.test("makeReport() judges a lag of text by its first token", () => {
+  const verdict = (tokensAtMillis: number[]) =>
+    madeUpReport([{ name: "a", outcomes: ["ok"], millis: 900, lagMillis: 20, tokensAtMillis }])
+      .verdict.valid;
+  assert.equal(verdict([300]), true);
+  assert.equal(verdict([100]), false);
+});
+
 Deno.test("makeReport() judges an event loop that was late, though nothing was sent late", () => {
   const verdict = (millis: number, loopLagMillis: number) =>
     madeUpReport([{ name: "a", outcomes: ["ok"], millis }], { loopLagMillis }).verdict;

@@ -4,19 +4,19 @@
  * @module
  */
 import type { Clock } from "../../models/clock.ts";
-import { seededRandom } from "../../models/random.ts";
 import { closedLoop } from "./closed_loop.ts";
+import { type Exchange, exchangeWith } from "./exchange.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { LatencySummary } from "./latency.ts";
 import { openLoop } from "./open_loop.ts";
-import { encodeRequest, fileInputs, type Payload, randomInputs } from "./payload.ts";
 import { type Plan, planAlone, planRun, type Traces } from "./plan.ts";
 import { intervalSeconds, type Measurements, Recorder } from "./recorder.ts";
 import { makeReport, type Report } from "./report.ts";
-import { parseJsonFile, type Scenario } from "./scenario.ts";
+import { makeRequests } from "./requests.ts";
+import type { Scenario } from "./scenario.ts";
 import type { Sample } from "./sender.ts";
 import { difference, readCounters } from "./server_statistics.ts";
-import { type Exchange, type Fetch, modelPath, Target } from "./target.ts";
+import { type Fetch, Target } from "./target.ts";
 import { parseTrace } from "./trace.ts";
 
 /** What a run touches. */
@@ -49,12 +49,12 @@ export async function runLoad(
   const { clock, fetch, stop, phase } = surroundings;
   const plan = planRun(scenario, await readTraces(scenario, surroundings));
   const target = new Target(scenario.url, fetch);
-  const exchange = target.exchange(
-    await readTarget(scenario, target, surroundings),
-    clock,
-    scenario.timeoutSeconds * 1e6,
-  );
-  const drive = (part: Plan) => driveRun(scenario, part, exchange, surroundings);
+  const requests = await makeRequests(scenario, target, surroundings);
+  // Anew each time: the requests of a model that runs alone are those it gets with the others.
+  const drive = (part: Plan) => {
+    const exchange = exchangeWith(target, requests, clock, scenario.timeoutSeconds * 1e6);
+    return driveRun(scenario, part, exchange, surroundings);
+  };
 
   const apart: Measurements[] = [];
   for (const [index, { name }] of scenario.models.entries()) {
@@ -85,8 +85,8 @@ async function driveRun(
   exchange: Exchange,
   { clock, stop, watch }: Surroundings,
 ): Promise<{ records: Measurements[]; seconds: number; loopLag: LatencySummary }> {
-  const recorders = models.map(({ sloMs, deadlineMs }) =>
-    new Recorder(sloMs ?? deadlineMs, warmupSeconds, intervalSeconds(durationSeconds))
+  const recorders = models.map((model) =>
+    new Recorder(model, warmupSeconds, intervalSeconds(durationSeconds))
   );
   const startMicros = clock.nowMicros();
   let stoppedMicros = plan.endMicros;
@@ -119,26 +119,4 @@ async function readTraces(scenario: Scenario, { readFile }: Surroundings): Promi
     traces.set(arrivals.file, parseTrace(await readFile(arrivals.file), arrivals.file, names));
   }
   return traces;
-}
-
-/** Where each model answers and what it is sent; asks the server. */
-async function readTarget(
-  { models, seed, payloads }: Scenario,
-  target: Target,
-  { readFile }: Surroundings,
-): Promise<{ path: string; payloads: Payload[] }[]> {
-  const binary = await target.takesBinary();
-  const made = [];
-  for (const [index, model] of models.entries()) {
-    const metadata = await target.inputs(model.name, model.version);
-    const random = seededRandom(seed + index);
-    const requests = model.inputs === undefined
-      ? Array.from({ length: payloads }, () => randomInputs(model, metadata, random))
-      : fileInputs(parseJsonFile(await readFile(model.inputs), model.inputs), model.inputs);
-    made.push({
-      path: modelPath(model.name, model.version),
-      payloads: requests.map((inputs) => encodeRequest(inputs, model, binary)),
-    });
-  }
-  return made;
 }

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { type Clock, VirtualClock } from "../../models/clock.ts";
 import { SluiceError } from "../../models/errors.ts";
-import { inVirtualTime, virtualFetch } from "./fake_server.ts";
+import { answer, inVirtualTime, virtualFetch, virtualStream } from "./fake_server.ts";
 import type { Report } from "./report.ts";
 import { runLoad, type Surroundings } from "./run.ts";
-import { resolveScenario, type ScenarioInput } from "./scenario.ts";
+import type { ScenarioInput } from "./scenario.ts";
+import { resolveScenario } from "./scenario_schema.ts";
 
 const SECOND = 1e6;
 
@@ -161,6 +162,91 @@ Deno.test("runLoad() gives the slowdown of each model against running alone", as
   assert.ok(slowdowns[0] < 1.2, `${slowdowns}`);
   assert.ok(slowdowns[1] > 1.5, `${slowdowns}`);
   assert.ok(report.jain < 0.99);
+});
+
+Deno.test("runLoad() measures text as it comes, and holds it to its objectives", async () => {
+  const virtual = new VirtualClock();
+  let asked = 0;
+  const fetch = virtualStream(virtual, async (request) => {
+    const { parameters: { max_tokens } } = await request.json();
+    // Every second one stutters.
+    const step = asked++ % 2 === 0 ? 5000 : 40_000;
+    const token = (_: unknown, n: number) => [50_000 + n * step, '{"text_output":"x"}'] as const;
+    return Array.from({ length: max_tokens }, token);
+  });
+  const generate = { prompt: "a", maxTokens: { min: 3, max: 5 } };
+  const report = await run(
+    {
+      arrivals: { kind: "constant", rate: 10 },
+      durationSeconds: 2,
+      models: [{ name: "toy", generate, sloTtftMs: 60, sloTbtMs: 10 }],
+    },
+    virtual,
+    () => 0,
+    { fetch },
+  );
+  const [{ sent, good, tokens, tokensPerSecond }] = report.models;
+  assert.deepEqual([sent, good], [20, 10]);
+  assert.ok(tokens!.count >= 60 && tokens!.count <= 100);
+  assert.equal(tokens!.tbt.count, tokens!.count - 20);
+  assert.ok(tokens!.ttft.p50 >= 50 && tokens!.ttft.max <= 52);
+  assert.ok(tokens!.tbt.p50 >= 4 && tokens!.tbt.max >= 39);
+  assert.ok(Math.abs(tokensPerSecond! - tokens!.count / 2) < 3);
+});
+
+Deno.test("runLoad() sends a model that runs alone the texts that it gets with others", async () => {
+  const virtual = new VirtualClock();
+  const lengths: number[] = [];
+  const fetch = virtualStream(virtual, async (request) => {
+    const { parameters: { max_tokens } } = await request.json();
+    lengths.push(max_tokens);
+    return [[1000, '{"text_output":"x"}']];
+  });
+  const models = [{ name: "toy", generate: { prompt: "a", maxTokens: { min: 1, max: 999 } } }];
+  await run({ durationSeconds: 0.1, models }, virtual, () => 0, { fetch, alone: true });
+  assert.equal(lengths.length, 20);
+  assert.deepEqual(lengths.slice(0, 10), lengths.slice(10));
+});
+
+Deno.test("runLoad() sends sequences: one after the other, given up where a step fails", async () => {
+  const virtual = new VirtualClock();
+  const steps: { id: string; start: boolean; end: boolean }[] = [];
+  const fetch: Surroundings["fetch"] = (url, init) =>
+    answer(new Request(url, init), async (request) => {
+      const length = Number(request.headers.get("inference-header-content-length"));
+      const head = new TextDecoder().decode((await request.bytes()).subarray(0, length));
+      const { sequence_id: id, sequence_start: start, sequence_end: end } =
+        JSON.parse(head).parameters;
+      steps.push({ id, start, end });
+      await new Promise<void>((resolve) => virtual.at(virtual.nowMicros() + 10_000, resolve));
+      // The second step of the second sequence.
+      return new Response(null, { status: steps.length === 5 ? 429 : 200 });
+    });
+  const report = await run(
+    {
+      arrivals: undefined,
+      closed: { concurrency: 1 },
+      durationSeconds: 0.065,
+      models: [{ name: "toy", sequence: { steps: 3 } }],
+    },
+    virtual,
+    () => 0,
+    { fetch },
+  );
+  const ids = [...new Set(steps.map(({ id }) => id))];
+  assert.deepEqual(
+    ids.map((id) =>
+      steps.filter((step) => step.id === id).map(({ start, end }) => [start, end].map(Number))
+    ),
+    [
+      [[1, 0], [0, 0], [0, 1]],
+      [[1, 0], [0, 0]],
+      // Ended after the run, so as to leave nothing behind.
+      [[1, 0], [0, 0], [0, 1]],
+    ],
+  );
+  assert.equal(report.models[0].sent, steps.length - 1);
+  assert.equal(report.models[0].outcomes.queue_full, 1);
 });
 
 Deno.test("runLoad() says what is wrong before the first request", async () => {

@@ -3,9 +3,6 @@
  *
  * @module
  */
-import { z } from "zod";
-import { SluiceError } from "../../models/errors.ts";
-
 /** Arrivals of an open loop. */
 export type Arrivals =
   | { readonly kind: "constant" | "poisson"; readonly rate: number }
@@ -22,8 +19,46 @@ export interface ClosedLoad {
   readonly thinkMs: number;
 }
 
+/** Requests for text instead of inference. */
+export interface GenerateLoad {
+  /** What each begins with. */
+  readonly prompt?: string;
+  /** Or a file of texts. */
+  readonly prompts?: string;
+  /** Most tokens of an answer. */
+  readonly maxTokens: number | { readonly min: number; readonly max: number };
+  /** 0 is greedy. */
+  readonly temperature?: number;
+  /** Only so many of the likeliest tokens. */
+  readonly topK?: number;
+  /** Only the likeliest tokens that together have this probability. */
+  readonly topP?: number;
+  /** Of the sampling. */
+  readonly seed?: number;
+  /** Texts that end an answer. */
+  readonly stop?: readonly string[];
+}
+
+/** Requests that belong together. */
+export interface SequenceLoad {
+  /** Requests of each sequence. */
+  readonly steps: number;
+}
+
+/** When an answer is worth something; the schema says what each field means. */
+export interface Objectives {
+  /** The protocol's `timeout`. */
+  readonly deadlineMs?: number;
+  /** For the whole answer. */
+  readonly sloMs?: number;
+  /** For the first token. */
+  readonly sloTtftMs?: number;
+  /** Between two tokens. */
+  readonly sloTbtMs?: number;
+}
+
 /** One model's part of a {@linkcode Scenario}; the schema says what each field means. */
-export interface ModelLoad {
+export interface ModelLoad extends Objectives {
   /** As the server calls it. */
   readonly name: string;
   /** The server's choice without it. */
@@ -34,16 +69,16 @@ export interface ModelLoad {
   readonly closed?: ClosedLoad;
   /** The protocol's parameter. */
   readonly priority?: number;
-  /** The protocol's `timeout`. */
-  readonly deadlineMs?: number;
-  /** What goodput means. */
-  readonly sloMs?: number;
   /** Size of free dimensions. */
   readonly free: number;
   /** Exact shapes of some inputs. */
   readonly shapes: Readonly<Record<string, readonly number[]>>;
   /** File of requests. */
   readonly inputs?: string;
+  /** Text is generated. */
+  readonly generate?: GenerateLoad;
+  /** Each client of the closed loop sends sequences. */
+  readonly sequence?: SequenceLoad;
 }
 
 /** A checked scenario, its defaults filled in; the schema says what each field means. */
@@ -85,149 +120,3 @@ export type ScenarioInput = Omit<Partial<Scenario>, "models" | "closed"> & {
   readonly closed?: Partial<ClosedLoad>;
   readonly models: readonly ModelLoadInput[];
 };
-
-const expecting = (what: string) => ({ error: `expected ${what}` });
-const above0 = z.number(expecting("a number above 0"))
-  .positive(expecting("a number above 0"));
-const from0 = z.number(expecting("a number, 0 or more"))
-  .nonnegative(expecting("a number, 0 or more"));
-const COUNT = expecting("a whole number, 1 or more");
-const count = z.int(COUNT).positive(COUNT);
-const WHOLE = expecting("a whole number, 0 or more");
-const whole = z.int(WHOLE).nonnegative(WHOLE);
-const text = z.string(expecting("text")).min(1, expecting("text"));
-const rate = above0.describe("Requests per second, on average.");
-
-/** The kinds of arrivals of an open loop. */
-export const ARRIVAL_KINDS = ["constant", "poisson", "gamma", "ramp", "burst", "trace"] as const;
-
-const arrivals = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("constant"), rate }).describe("Evenly spaced."),
-  z.strictObject({ kind: z.literal("poisson"), rate }).describe("Independent of each other."),
-  z.strictObject({
-    kind: z.literal("gamma"),
-    rate,
-    cv: above0.describe("Coefficient of variation of the gaps: 1 is Poisson, more is burstier."),
-  }).describe("Gaps of a gamma distribution."),
-  z.strictObject({
-    kind: z.literal("ramp"),
-    rate: above0.describe("Requests per second at the beginning."),
-    to: above0.describe("Requests per second at the end."),
-  }).describe("Poisson, at a rate that changes linearly."),
-  z.strictObject({
-    kind: z.literal("burst"),
-    rate,
-    size: count.describe("Requests that come at the same instant."),
-  }).describe("So many at once, then a pause."),
-  z.strictObject({
-    kind: z.literal("trace"),
-    file: text.describe("Lines `seconds` or `seconds,model`, ascending; # begins a comment."),
-  }).describe("As recorded."),
-], expecting(`"kind" to be one of ${ARRIVAL_KINDS.join(", ")}`));
-
-const closed = z.strictObject({
-  concurrency: count.describe("Clients; each sends when its last request is answered."),
-  thinkMs: from0.default(0)
-    .describe("Mean pause of a client between two requests, exponentially distributed."),
-}).describe("A closed loop: as many requests are under way as there are clients.");
-
-const model = z.strictObject({
-  name: text.describe("As the server calls it."),
-  version: text.optional().describe("Without it: the server's choice."),
-  arrivals: arrivals.optional().describe("Its own open loop, instead of the shared one."),
-  closed: closed.optional().describe("Its own closed loop, instead of the shared one."),
-  priority: whole.optional().describe("The protocol's parameter `priority`."),
-  deadlineMs: above0.optional().describe("The protocol's parameter `timeout`, in milliseconds."),
-  sloMs: above0.optional()
-    .describe("What is answered within it is goodput. Without it: the deadline, if there is one."),
-  free: count.default(1).describe("Size of the dimensions that the model leaves free."),
-  shapes: z.record(z.string(), z.array(whole)).default({})
-    .describe("Exact shapes of inputs by their names, instead of `free`."),
-  inputs: text.optional().describe(
-    "JSON file with a request body of the protocol, or an array of them, instead of random values.",
-  ),
-}, expecting("a JSON object"));
-
-const fields = z.strictObject({
-  $schema: z.string().optional().describe("Where this schema lies, for editors."),
-  url: text.default("http://127.0.0.1:8000")
-    .describe("A server of the Open Inference Protocol v2."),
-  seed: whole.default(1).describe("The same seed gives the same schedule and payloads."),
-  durationSeconds: above0.default(10).describe("How long requests are sent and counted."),
-  warmupSeconds: from0.default(1).describe("How long requests are sent before they are counted."),
-  timeoutSeconds: above0.default(30).describe("When a client gives up."),
-  connections: count.default(1000).describe(
-    "Most requests under way in an open loop; those beyond wait, which counts as their latency.",
-  ),
-  payloads: count.default(8).describe("Different random payloads of each model."),
-  arrivals: arrivals.optional()
-    .describe("One open loop, shared by the models that have no load of their own."),
-  zipf: from0.default(0).describe(
-    "How shared arrivals are divided: the n-th model's share goes as 1/n^zipf; 0 is evenly.",
-  ),
-  closed: closed.optional()
-    .describe("A closed loop for each of the models that have no load of their own."),
-  models: z.array(model, expecting("an array of models")).min(1, expecting("at least one model")),
-}, expecting("a JSON object"));
-
-const schema: z.ZodType<Scenario> = fields.superRefine((scenario, context) => {
-  const issue = (path: PropertyKey[], message: string) =>
-    context.addIssue({ code: "custom", path, message });
-  const both = "is given together with arrivals; expected one of them";
-  if (scenario.arrivals && scenario.closed) issue(["closed"], both);
-  const names = new Set<string>();
-  scenario.models.forEach(({ name, arrivals, closed }, index) => {
-    const path = ["models", index];
-    if (names.has(name)) issue([...path, "name"], "is listed twice; expected each model once");
-    names.add(name);
-    if (arrivals && closed) issue([...path, "closed"], both);
-    if (!(arrivals ?? closed ?? scenario.arrivals ?? scenario.closed)) {
-      issue(path, "has no load; expected arrivals or closed, its own or the scenario's");
-    }
-  });
-});
-
-/** The JSON Schema of a scenario file, as published in `tests/load/scenario.schema.json`. */
-export function scenarioJsonSchema(): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(fields, { io: "input" });
-  return { $schema, title: "Sluice load scenario", ...rest };
-}
-
-/**
- * Checks a scenario and fills in the defaults.
- *
- * @param where Named in messages: the file.
- * @throws {SluiceError} `invalid_argument`, naming the field, what was given and expected.
- */
-export function resolveScenario(given: unknown, where: string): Scenario {
-  const result = schema.safeParse(given);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = issue.code === "unrecognized_keys" ? [...issue.path, issue.keys[0]] : issue.path;
-  const value = path.reduce((at: unknown, key) => Object(at)[key], given);
-  const field = path.map((key) => typeof key === "number" ? `[${key}]` : `.${String(key)}`).join("")
-    .replace(/^\./, "") || "the scenario";
-  const fault = issue.code === "unrecognized_keys"
-    ? "is unknown"
-    : issue.code === "custom"
-    ? issue.message
-    : value === undefined
-    ? `is missing; ${issue.message}`
-    : `is ${JSON.stringify(value)}; ${issue.message}`;
-  throw new SluiceError("invalid_argument", `${where}: ${field} ${fault}`);
-}
-
-/**
- * Reads a scenario's text.
- *
- * @throws {SluiceError} `invalid_argument` when it is not JSON.
- */
-export function parseJsonFile(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new SluiceError("invalid_argument", `${path} is not valid JSON: ${String(cause)}`, {
-      cause,
-    });
-  }
-}

@@ -4,14 +4,14 @@
  * @module
  */
 import type { Clock } from "../../models/clock.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Exchange } from "./target.ts";
+import type { Answer, Exchange } from "./exchange.ts";
+import type { SequenceStep } from "./payload.ts";
 
-/** One request that has ended. */
-export interface Sample {
+/** One request that has ended. Times are microseconds since the run's beginning. */
+export interface Sample extends Answer {
   /** Index of the model among the scenario's. */
   readonly model: number;
-  /** When it was to be sent. Times are microseconds since the run's beginning. */
+  /** When it was to be sent. */
   readonly intendedMicros: number;
   /** When it was to be sent and there was a connection for it. */
   readonly readyMicros: number;
@@ -19,8 +19,6 @@ export interface Sample {
   readonly sentMicros: number;
   /** When its answer had come whole. */
   readonly endMicros: number;
-  /** How it ended. */
-  readonly outcome: Outcome;
 }
 
 /** What both loops work with. */
@@ -37,15 +35,29 @@ export interface Sending {
   readonly stop: AbortSignal;
 }
 
-/** Sends one request now, and records it. */
+/** Sends one request now, records it, and gives how it ended. */
 export async function send(
   { clock, startMicros, exchange, record, stop }: Sending,
   model: number,
   intendedMicros: number,
   readyMicros: number,
-): Promise<void> {
+  step?: SequenceStep,
+): Promise<Answer> {
   const sentMicros = clock.nowMicros() - startMicros;
-  const outcome = await exchange(model, stop);
+  const { tokens, ...answer } = await exchange(model, stop, step);
   const endMicros = clock.nowMicros() - startMicros;
-  record({ model, intendedMicros, readyMicros, sentMicros, endMicros, outcome });
+  const sinceStart = tokens && {
+    count: tokens.count,
+    atMicros: tokens.atMicros.map((at) => at - startMicros),
+  };
+  record({
+    model,
+    intendedMicros,
+    readyMicros,
+    sentMicros,
+    endMicros,
+    ...answer,
+    tokens: sinceStart,
+  });
+  return answer;
 }

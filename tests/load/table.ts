@@ -21,6 +21,10 @@ const LATENCY = [
   { head: "MILLISECONDS" },
   ...["MEAN", "P50", "P90", "P95", "P99", "P99.9", "MAX"].map(right),
 ];
+const TOKENS = [
+  { head: "MODEL" },
+  ...["TOKENS", "TOKENS/S", "PER ANSWER", "TTFT SLO", "TBT SLO"].map(right),
+];
 const ERRORS = [{ head: "MODEL" }, { head: "NOT ANSWERED" }, right("REQUESTS")];
 
 /** The report as tables; the verdict comes last, where it is seen. */
@@ -30,8 +34,10 @@ export function reportTable(report: Report): string {
     OUTCOMES.filter((kind) => kind !== "ok" && outcomes[kind] > 0)
       .map((kind) => [name, kind, `${outcomes[kind]}`])
   );
+  const tokens = models.flatMap(tokenRow);
   const parts = [
     formatTable(LOAD, models.map(loadRow)),
+    ...(tokens.length > 0 ? [formatTable(TOKENS, tokens)] : []),
     formatTable(LATENCY, models.flatMap(latencyRows)),
     ...(errors.length > 0 ? [formatTable(ERRORS, errors)] : []),
     `${formatFigure(seconds)} s counted${
@@ -70,7 +76,22 @@ function loadRow(model: ModelReport): string[] {
   ];
 }
 
-function latencyRows({ name, intended, actual, lag }: ModelReport): string[][] {
+/** A row where text is generated. */
+function tokenRow(model: ModelReport): string[][] {
+  const { name, tokens, tokensPerSecond, outcomes: { ok }, sloTtftMs, sloTbtMs } = model;
+  if (tokens === undefined) return [];
+  const objective = (millis: number | undefined) => millis === undefined ? "-" : `${millis}ms`;
+  return [[
+    name,
+    `${tokens.count}`,
+    formatFigure(tokensPerSecond),
+    formatFigure(ok > 0 ? tokens.count / ok : 0),
+    objective(sloTtftMs),
+    objective(sloTbtMs),
+  ]];
+}
+
+function latencyRows({ name, intended, actual, lag, tokens }: ModelReport): string[][] {
   const row = (of: string, { mean, p50, p90, p95, p99, p999, max }: LatencySummary) => [
     name,
     of,
@@ -79,6 +100,13 @@ function latencyRows({ name, intended, actual, lag }: ModelReport): string[][] {
   return [
     row("from intended send", intended),
     row("from actual send", actual),
+    ...(tokens
+      ? [
+        row("first token, from intended", tokens.ttft),
+        row("first token, from actual", tokens.actualTtft),
+        row("between tokens", tokens.tbt),
+      ]
+      : []),
     row("send lag", lag),
   ];
 }

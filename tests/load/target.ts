@@ -3,18 +3,13 @@
  *
  * @module
  */
-import type { Clock } from "../../models/clock.ts";
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import { connectionFault } from "../../models/sources/connection_fault.ts";
 import { refusalOf } from "../../server/commands/gateway_client.ts";
-import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { InputMetadata, Payload } from "./payload.ts";
 
 /** What of `fetch` is used; tests pass their own. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-
-/** One request of a model, from sending to the end of its answer. */
-export type Exchange = (model: number, stop: AbortSignal) => Promise<Outcome>;
 
 /** A server that takes longer to say what it is has no use for a load. */
 const PATIENCE_MILLIS = 10_000;
@@ -88,46 +83,8 @@ export class Target {
     }
   }
 
-  /**
-   * Sends the payloads of each model in turn.
-   *
-   * @param models A path and payloads for each model of the scenario.
-   */
-  exchange(
-    models: readonly { readonly path: string; readonly payloads: readonly Payload[] }[],
-    clock: Clock,
-    timeoutMicros: number,
-  ): Exchange {
-    const sent = models.map(() => 0);
-    return async (model, stop) => {
-      const { path, payloads } = models[model];
-      const payload = payloads[sent[model]++ % payloads.length];
-      const leave = new AbortController();
-      const cancel = () => leave.abort();
-      let late = false;
-      const timer = clock.at(clock.nowMicros() + timeoutMicros, () => {
-        late = true;
-        leave.abort();
-      });
-      stop.addEventListener("abort", cancel, { once: true });
-      try {
-        const response = await this.#fetch(`${this.url}${path}/infer`, {
-          method: "POST",
-          ...payload,
-          signal: leave.signal,
-        });
-        const body = await response.bytes();
-        return outcomeOf(
-          response.status,
-          response.headers.get("sluice-error-code"),
-          () => new TextDecoder().decode(body),
-        );
-      } catch {
-        return stop.aborted ? "cancelled" : late ? "timeout" : "connection";
-      } finally {
-        timer.cancel();
-        stop.removeEventListener("abort", cancel);
-      }
-    };
+  /** Sends a request; gives its answer's head. Throws what `fetch` throws. */
+  post(path: string, payload: Payload, signal: AbortSignal): Promise<Response> {
+    return this.#fetch(this.url + path, { method: "POST", ...payload, signal });
   }
 }

@@ -18,6 +18,7 @@ for (
     ["slow: errors > 0.1", ["slow: errors is 0.500, over 0.1"]],
     ["jain<0.95", ["all: jain is 0.900, under 0.95"]],
     ["fast:slowdown>2", ["fast: slowdown was not measured"]],
+    ["fast:ttft_p99>2", ["fast: ttft_p99 was not measured"]],
   ] as const
 ) {
   Deno.test(`broken() finds ${found.length} for ${text}`, () => {

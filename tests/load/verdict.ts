@@ -25,16 +25,17 @@ export interface Verdict {
 
 /**
  * Judges by the 99th percentile of the send lag and of the event loop's lateness: at most 5 ms, or a
- * tenth of the p99 latency from actual send where that is more. Latency from intended send contains
- * the one, and all latencies contain the other.
+ * tenth of the p99 latency from actual send (of text, to its first token) where that is more. Latency
+ * from intended send contains the one, and all latencies contain the other.
  */
 export function judge(
-  models: readonly (Pick<Measurements, "lag" | "actual"> & { readonly name: string })[],
+  models: readonly (Pick<Measurements, "lag" | "actual" | "tokens"> & { readonly name: string })[],
   loopLag: LatencySummary,
 ): Verdict {
   const reasons: string[] = [];
-  for (const { name, lag, actual } of models) {
-    const most = Math.max(TIMER_LAG_MS, LAG_SHARE * actual.p99);
+  for (const { name, lag, actual, tokens } of models) {
+    const shortest = Math.min(actual.p99, tokens?.actualTtft.p99 ?? Infinity);
+    const most = Math.max(TIMER_LAG_MS, LAG_SHARE * shortest);
     const bound = `at p99; at most ${most.toFixed(1)} ms leaves the latencies usable`;
     if (lag.p99 > most) {
       reasons.push(`${name}: the generator sent late, by ${lag.p99.toFixed(1)} ms ${bound}`);

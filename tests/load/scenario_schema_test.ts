@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { SluiceError } from "../../models/errors.ts";
-import { resolveScenario, scenarioJsonSchema } from "./scenario.ts";
+import { resolveScenario, scenarioJsonSchema } from "./scenario_schema.ts";
 
 const ONE = { arrivals: { kind: "poisson", rate: 5 }, models: [{ name: "a" }] };
+
+const generating = (generate: object, more: object = {}) => ({
+  ...ONE,
+  models: [{ name: "a", generate, ...more }],
+});
 
 Deno.test("resolveScenario() fills in the defaults", () => {
   const scenario = resolveScenario(ONE, "f.json");
@@ -39,6 +44,39 @@ for (
     [
       { ...ONE, models: [{ name: "a", deadlineMs: -5 }] },
       "f.json: models[0].deadlineMs is -5; expected a number above 0",
+    ],
+    [
+      generating({ maxTokens: 5 }),
+      "f.json: models[0].generate has no text; expected one of prompt and " +
+      "prompts",
+    ],
+    [
+      generating({ prompt: "a", prompts: "b", maxTokens: 5 }),
+      "f.json: models[0].generate has both prompt and prompts; expected one of prompt and prompts",
+    ],
+    [
+      generating({ prompt: "a", maxTokens: { min: 5, max: 4 } }),
+      "f.json: models[0].generate.maxTokens has a min above its max; expected min <= max",
+    ],
+    [
+      generating({ prompt: "a", maxTokens: 0 }),
+      "f.json: models[0].generate.maxTokens is 0; expected a whole number, 1 or more",
+    ],
+    [
+      generating({ prompt: "a", maxTokens: 5, topP: 2 }),
+      "f.json: models[0].generate.topP is 2; expected a number above 0, at most 1",
+    ],
+    [
+      generating({ prompt: "a", maxTokens: 5 }, { inputs: "f" }),
+      "f.json: models[0].inputs is given together with generate, which has no tensors",
+    ],
+    [
+      { ...ONE, models: [{ name: "a", sloTbtMs: 5 }] },
+      "f.json: models[0].sloTbtMs is given without generate, whose tokens it is about",
+    ],
+    [
+      { ...ONE, models: [{ name: "a", sequence: { steps: 5 } }] },
+      "f.json: models[0].sequence is given without closed; expected a closed loop",
     ],
     [
       { ...ONE, arrivals: { kind: "uniform" } },

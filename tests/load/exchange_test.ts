@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { VirtualClock } from "../../models/clock.ts";
+import { type Answer, exchangeWith, type Requests } from "./exchange.ts";
+import { inVirtualTime, type TimedEvent, virtualStream } from "./fake_server.ts";
+import { type Fetch, Target } from "./target.ts";
+
+const PAYLOAD = { headers: {}, body: new Uint8Array() };
+const requests = (streamed: boolean): Requests => ({
+  path: `/v2/models/toy/${streamed ? "generate_stream" : "infer"}`,
+  streamed,
+  payload: () => PAYLOAD,
+});
+
+function exchange(fetch: Fetch, streamed: boolean, virtual = new VirtualClock()): Promise<Answer> {
+  const target = new Target("http://server", fetch);
+  const send = exchangeWith(target, [requests(streamed)], virtual, 1e6);
+  return inVirtualTime(virtual, send(0, new AbortController().signal));
+}
+
+const stream = (...events: readonly TimedEvent[]) => {
+  const virtual = new VirtualClock();
+  return exchange(virtualStream(virtual, () => Promise.resolve(events)), true, virtual);
+};
+
+Deno.test("exchangeWith() notes when each token came, and counts as the server does", async () => {
+  const { outcome, tokens } = await stream(
+    [20_000, '{"text_output":"a"}'],
+    [30_000, '{"text_output":""}'],
+    [45_000, '{"text_output":"bc"}'],
+    [50_000, '{"text_output":"","finish_reason":"length","usage":{"completion_tokens":4}}'],
+  );
+  assert.equal(outcome, "ok");
+  assert.deepEqual(tokens, { atMicros: [20_000, 45_000], count: 4 });
+});
+
+Deno.test("exchangeWith() counts tokens itself where the server does not", async () => {
+  const { tokens } = await stream([1000, '{"text_output":"a"}'], [2000, '{"text_output":"b"}']);
+  assert.equal(tokens?.count, 2);
+});
+
+for (
+  const [event, outcome] of [
+    ['{"error":"the model failed"}', "failed"],
+    ['{"error":"too late","code":"deadline_exceeded"}', "deadline"],
+    ["[DONE", "failed"],
+  ] as const
+) {
+  Deno.test(`exchangeWith() is ${outcome} when a stream says ${event}`, async () => {
+    assert.deepEqual(await stream([1000, '{"text_output":"a"}'], [2000, event]), { outcome });
+  });
+}
+
+Deno.test("exchangeWith() is failed when a stream says nothing", async () => {
+  assert.deepEqual(await stream(), { outcome: "failed" });
+});
+
+Deno.test("exchangeWith() gives up a stream that does not end in time", async () => {
+  const late: TimedEvent = [2e6, '{"text_output":"b"}'];
+  assert.deepEqual(await stream([1000, '{"text_output":"a"}'], late), { outcome: "timeout" });
+});
+
+Deno.test("exchangeWith() notes a refusal of a stream, and when to come back", async () => {
+  const headers = { "retry-after": "1" };
+  const full = () => Promise.resolve(Response.json({ error: "full" }, { status: 429, headers }));
+  assert.deepEqual(await exchange(full, true), { outcome: "queue_full", retryAfter: true });
+});
