@@ -71,7 +71,12 @@ export class Sequences {
       throw error;
     }
     loaded.sequences.add(sequence);
-    if (request.inputs !== undefined) sequence.start(request.inputs);
+    try {
+      if (request.inputs !== undefined) sequence.start(request.inputs);
+    } catch (error) {
+      sequence.end();
+      throw error;
+    }
     return sequence;
   }
 

@@ -4,7 +4,7 @@
  * @module
  */
 import { VirtualClock } from "../../../models/clock.ts";
-import type { Model, ModelOverride, Repository } from "../../../models/model.ts";
+import type { Model, ModelOverride, Repository, SequenceRule } from "../../../models/model.ts";
 import { SluiceError } from "../../../models/errors.ts";
 import {
   openSimulatedDevice,
@@ -24,6 +24,27 @@ export function testModel(name: string, changes: Partial<Model> = {}): Model {
     fingerprint: `${name}-1`,
     ...changes,
   });
+}
+
+/** The same, with a state of two numbers from one iteration of a sequence to the next. */
+export function sequenceModel(name: string, changes: Partial<SequenceRule> = {}): Model {
+  const spec = (tensor: string, size: number) => (
+    { name: tensor, datatype: "FP32" as const, shape: [-1, size] }
+  );
+  const signature = { inputs: [spec("x", 4), spec("s", 2)], outputs: [spec("y", 4), spec("t", 2)] };
+  const { batching, ...model } = modelWith(name, signature);
+  return {
+    ...model,
+    batching,
+    sequence: {
+      carry: [{ input: "s", output: "t", datatype: "FP32", shape: [1, 2], batchAxis: 0 }],
+      batching: { ...batching, batchedInputs: [true, false] },
+      maxIdleMicros: 1e6,
+      required: false,
+      checkpoint: name,
+      ...changes,
+    },
+  };
 }
 
 /** A repository in memory, changeable. */

@@ -1,0 +1,430 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { SluiceError } from "../../../models/errors.ts";
+import type { CostTable } from "../../../models/simulated/cost.ts";
+import { seededRandom } from "../../../models/random.ts";
+import type { Tensor } from "../../../models/tensor.ts";
+import { POLICIES } from "../../../policies/mod.ts";
+import type { Advance, OpenSequence, SequenceRequest } from "../../../server/engine/api.ts";
+import type { LogEntry } from "../../../server/engine/decision_log.ts";
+import { replay } from "../../../server/engine/replay.ts";
+import {
+  input,
+  openVirtualEngine,
+  sequenceModel,
+  testModel,
+  type VirtualEngine,
+} from "./fixture.ts";
+
+const SEQUENCE_COST = new Map<string, CostTable>([["s", { byRows: [[1, 100], [8, 200]] }]]);
+
+/** A sequence of so many iterations, with what became of it. */
+class Story {
+  readonly outputs: string[] = [];
+  readonly atMicros: number[] = [];
+  readonly batchRows: number[] = [];
+  error: SluiceError | undefined;
+  open: OpenSequence | undefined;
+
+  constructor(
+    sluice: VirtualEngine,
+    readonly iterations: number,
+    changes: Partial<SequenceRequest> = {},
+    seed = 1,
+  ) {
+    const random = seededRandom(seed);
+    const next = () => [input(1, random())];
+    this.open = sluice.engine.openSequence({
+      served: sluice.engine.find("s"),
+      id: "",
+      inputs: next(),
+      priority: 0,
+      timeoutMicros: 0,
+      endless: false,
+      iterations,
+      advance: (outputs, timing): Advance => {
+        this.outputs.push(`${outputs.map(({ name, data }) => `${name} ${data}`)}`);
+        this.atMicros.push(sluice.clock.nowMicros());
+        this.batchRows.push(timing.batchRows);
+        return this.outputs.length < iterations ? next() : "end";
+      },
+      fail: (error) => this.error = error,
+      ...changes,
+    });
+  }
+}
+
+/** Lets virtual time pass. */
+const pass = ({ clock }: VirtualEngine, micros: number) =>
+  clock.advanceTo(clock.nowMicros() + micros);
+const openSequences = ({ engine }: VirtualEngine) => engine.find("s").openSequences;
+const stateHeld = ({ device }: VirtualEngine) =>
+  device.memory().filter((use) => use.class === "state").reduce((sum, { bytes }) => sum + bytes, 0);
+
+Deno.test("openSequence() runs iteration by iteration and frees the state at the end", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const story = new Story(sluice, 5);
+  assert.ok(stateHeld(sluice) > 0);
+  pass(sluice, 10_000);
+  assert.deepEqual(story.atMicros, [100, 200, 300, 400, 500]);
+  assert.equal(new Set(story.outputs).size, 5);
+  assert.ok(story.outputs.every((output) => output.startsWith("y ")), "carried outputs stay");
+  assert.equal(openSequences(sluice), 0);
+  assert.equal(stateHeld(sluice), 0);
+  const { statistics } = sluice.engine.find("s");
+  assert.equal(statistics.executionCount, 5);
+  assert.equal(statistics.success.count, 1);
+  assert.equal(statistics.requestMicros.maxValue, 500);
+});
+
+Deno.test("sequences share iterations, and each gets what it gets alone, whoever joins and leaves", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          after: fc.integer({ min: 0, max: 900 }),
+          iterations: fc.integer({ min: 1, max: 20 }),
+        }),
+        { minLength: 2, maxLength: 12 },
+      ),
+      fc.constantFrom(...POLICIES.keys()),
+      async (plan, policy) => {
+        await using sluice = await openVirtualEngine(
+          [sequenceModel("s")],
+          { costs: SEQUENCE_COST },
+          { lanes: 2 },
+        );
+        sluice.engine.setPolicy(policy);
+        const together = plan.map(({ after, iterations }, index) => {
+          pass(sluice, after);
+          return new Story(sluice, iterations, {}, index);
+        });
+        pass(sluice, 1e6);
+        for (const [index, { iterations, outputs }] of together.entries()) {
+          const alone = new Story(sluice, iterations, {}, index);
+          pass(sluice, 1e6);
+          assert.equal(outputs.length, iterations);
+          assert.deepEqual(outputs, alone.outputs);
+        }
+        assert.equal(stateHeld(sluice), 0);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
+
+Deno.test("sequences that are ready at the same time run in one iteration", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const stories = [1, 2, 3].map((seed) => new Story(sluice, 20, {}, seed));
+  pass(sluice, 1e6);
+  for (const { batchRows } of stories) assert.equal(Math.max(...batchRows), 3);
+});
+
+Deno.test("openSequence() names what is wrong", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")]);
+  const refused = (changes: Partial<SequenceRequest>) => {
+    const { open, error } = new Story(sluice, 1, changes);
+    assert.equal(open, undefined);
+    return `${error?.code}: ${error?.message}`;
+  };
+  assert.match(refused({ served: sluice.engine.find("plain") }), /manifest.json has no "carry"/);
+  assert.match(refused({ inputs: [] }), /expected 1 inputs but got 0 .*\['x'\]/);
+  assert.match(refused({ inputs: [input(2, 1)] }), /a request of a sequence has one row.* has 2/);
+  const state: Tensor = { name: "s", datatype: "FP32", shape: [1, 2], data: new Uint8Array(8) };
+  assert.match(refused({ inputs: [input(1, 1), state] }), /input 's' .* is kept from one request/);
+  assert.match(refused({ initial: [input(1, 1)] }), /^invalid_argument.*x/);
+  assert.equal(stateHeld(sluice), 0);
+  assert.equal(openSequences(sluice), 0);
+});
+
+Deno.test("state is reserved at admission: what does not fit now is refused, and fits later", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { memoryBytes: 1060 });
+  const first = new Story(sluice, 3), second = new Story(sluice, 3), third = new Story(sluice, 3);
+  assert.ok(first.open && second.open);
+  assert.equal(third.error?.code, "queue_full");
+  assert.match(third.error!.message, /sequences \d+ of \d+\); try again later/);
+  assert.equal(sluice.engine.find("s").statistics.failures.REJECTED, 1);
+  pass(sluice, 1e6);
+  assert.deepEqual([first.outputs.length, second.outputs.length], [3, 3]);
+  assert.ok(new Story(sluice, 1).open);
+});
+
+Deno.test("a sequence that never fits is refused as such", async () => {
+  for (const [memoryBytes, why] of [[1004, /keeps 8 bytes/], [1010, /needs 40 bytes/]] as const) {
+    await using sluice = await openVirtualEngine([sequenceModel("s")], { memoryBytes });
+    const { error, open } = new Story(sluice, 1);
+    assert.equal(open, undefined);
+    assert.equal(error?.code, "out_of_memory");
+    assert.match(error!.message, why);
+    assert.equal(stateHeld(sluice), 0);
+  }
+});
+
+Deno.test("sequences leave room for an iteration of the models that are there", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
+    memoryBytes: 2500,
+  });
+  sluice.send("plain", { rows: 8 }); // 256 bytes of working memory
+  pass(sluice, 1e6);
+  const waiting: OpenSequence[] = [];
+  for (;;) {
+    const { open } = new Story(sluice, 1, { inputs: undefined });
+    if (open === undefined) break;
+    waiting.push(open);
+  }
+  assert.ok(waiting.length > 2);
+  const answers = sluice.send("plain", { rows: 8 });
+  pass(sluice, 1000);
+  assert.ok(answers[0].outputs, "runs beside all that sequences may hold");
+  const [large] = sluice.send("plain", { rows: 12 });
+  assert.equal(large.error?.code, "queue_full");
+  for (const open of waiting) open.end();
+  const later = sluice.send("plain", { rows: 12 });
+  pass(sluice, 1000);
+  assert.ok(later[0].outputs);
+});
+
+Deno.test("a client that leaves ends its sequence: while it waits in the queue and while it runs", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const running = new AbortController(), queued = new AbortController();
+  const first = new Story(sluice, 100, { signal: running.signal });
+  pass(sluice, 50);
+  const second = new Story(sluice, 100, { signal: queued.signal });
+  pass(sluice, 1);
+  queued.abort();
+  running.abort();
+  assert.equal(second.error?.code, "cancelled");
+  assert.equal(openSequences(sluice), 1, "its iteration is left to finish");
+  pass(sluice, 100);
+  assert.equal(first.error?.code, "cancelled");
+  assert.equal(first.outputs.length, 1);
+  assert.equal(stateHeld(sluice), 0);
+  assert.equal(sluice.engine.find("s").statistics.failures.CANCELED, 2);
+});
+
+Deno.test("a deadline ends a sequence between two iterations", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const story = new Story(sluice, 100, { timeoutMicros: 1050 });
+  pass(sluice, 1e6);
+  assert.equal(story.error?.code, "deadline_exceeded");
+  assert.equal(story.outputs.length, 10);
+  assert.equal(stateHeld(sluice), 0);
+});
+
+Deno.test("end() frees a sequence that is queued, running or waiting, and tells nobody", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const running = new Story(sluice, 100);
+  pass(sluice, 50);
+  const queued = new Story(sluice, 100), waiting = new Story(sluice, 1, { inputs: undefined });
+  for (const { open } of [running, queued, waiting]) {
+    open!.end();
+    open!.end();
+  }
+  assert.equal(openSequences(sluice), 1, "the running one has its iteration to finish");
+  pass(sluice, 100);
+  assert.equal(openSequences(sluice), 0);
+  assert.deepEqual([running, queued, waiting].map(({ error }) => error), [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert.equal(running.outputs.length, 0);
+  assert.equal(stateHeld(sluice), 0);
+});
+
+Deno.test("a sequence that waits goes on when it is fed, and is ended when nothing comes", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const outputs: number[] = [];
+  const { open, error: none } = new Story(sluice, 1, {
+    inputs: undefined,
+    advance: () => {
+      outputs.push(sluice.clock.nowMicros());
+      return "wait";
+    },
+    fail: (error) => failure = error,
+  });
+  let failure = none;
+  pass(sluice, 999_000);
+  open!.feed({ inputs: [input(1, 1)] });
+  assert.equal(open!.waiting, false);
+  assert.throws(() => open!.feed({ inputs: [input(1, 1)] }), /does not wait/);
+  pass(sluice, 100);
+  assert.deepEqual(outputs, [999_100]);
+  assert.throws(() => open!.feed({ inputs: [] }), /expected 1 inputs/);
+  assert.equal(open!.waiting, true);
+  assert.equal(open!.state().length, 1);
+  pass(sluice, 999_900);
+  assert.equal(failure, undefined);
+  pass(sluice, 1000);
+  assert.match(`${failure}`, /nothing came for it within 1 s/);
+  assert.equal(stateHeld(sluice), 0);
+});
+
+Deno.test("a failed iteration ends its sequences, but not those that the owner keeps", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {
+    costs: SEQUENCE_COST,
+    faults: {
+      iteration: (_, index) => index === 1 || index === 3 ? "execution_failed" : undefined,
+    },
+  });
+  const ended = new Story(sluice, 5);
+  pass(sluice, 1000);
+  assert.equal(ended.error?.code, "execution_failed");
+  assert.equal(ended.outputs.length, 1);
+  const failures: SluiceError[] = [];
+  const kept = new Story(sluice, 5, {
+    stepFailed: (error) => {
+      failures.push(error);
+      return true;
+    },
+  }, 2);
+  pass(sluice, 1000);
+  assert.equal(kept.outputs.length, 1);
+  assert.equal(failures.length, 1);
+  assert.equal(kept.open!.waiting, true);
+  kept.open!.end();
+});
+
+Deno.test("one bad sequence spares its batchmates", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {
+    costs: SEQUENCE_COST,
+    faults: { iteration: (_, index) => index === 5 ? "execution_failed" : undefined },
+  });
+  const stories = [1, 2].map((seed) => new Story(sluice, 10, {}, seed));
+  pass(sluice, 1e6);
+  for (const [index, story] of stories.entries()) {
+    const alone = new Story(sluice, 10, {}, index + 1);
+    pass(sluice, 1e6);
+    assert.equal(story.error, undefined);
+    assert.deepEqual(story.outputs, alone.outputs);
+  }
+});
+
+Deno.test("unload() waits for sequences that have an end, and ends those that have none", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const finite = new Story(sluice, 5);
+  const endless = new Story(sluice, Infinity, { endless: true }, 2);
+  let stateAtEnd: readonly Tensor[] = [];
+  const idle: Story = new Story(sluice, 1, {
+    inputs: undefined,
+    endless: true,
+    fail: (error) => {
+      idle.error = error;
+      stateAtEnd = idle.open!.state();
+    },
+  });
+  pass(sluice, 50);
+  const unloaded = sluice.engine.unload("s");
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.equal(idle.error?.code, "not_ready");
+  assert.equal(stateAtEnd.length, 1, "can be read at the end");
+  pass(sluice, 10_000);
+  await unloaded;
+  assert.equal(endless.error?.code, "not_ready");
+  assert.match(endless.error!.message, /'s\/1' was unloaded/);
+  assert.equal(endless.outputs.length, 1);
+  assert.equal(finite.error, undefined);
+  assert.equal(finite.outputs.length, 5);
+  assert.equal(stateHeld(sluice), 0);
+});
+
+Deno.test("drain() waits for generations, not for jobs; what is left at its limit is failed", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const job = new Story(sluice, Infinity, { endless: true });
+  const short = new Story(sluice, 4, {}, 2), long = new Story(sluice, 1000, {}, 3);
+  pass(sluice, 50);
+  const drained = sluice.engine.drain(2000);
+  pass(sluice, 3000);
+  await assert.rejects(drained, /did not finish/);
+  assert.equal(job.error?.code, "shutting_down");
+  assert.equal(short.outputs.length, 4);
+  assert.equal(long.error?.code, "deadline_exceeded");
+  assert.equal(stateHeld(sluice), 0);
+});
+
+for (const policy of ["fair", "srtf", "edf", "las_2d", "round_robin"]) {
+  Deno.test(`a plain request and a short generation wait for two iterations of a long one at most: ${policy}`, async () => {
+    await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
+      costs: new Map<string, CostTable>([...SEQUENCE_COST, ["plain", { byRows: [[1, 50]] }]]),
+    });
+    sluice.engine.setPolicy(policy);
+    const long = new Story(sluice, 500);
+    pass(sluice, 30_030);
+    const before = long.outputs.length;
+    const plain = sluice.send("plain");
+    pass(sluice, 300);
+    assert.ok(plain[0]?.outputs, "answered");
+    assert.ok(long.outputs.length - before <= 2);
+    const short = new Story(sluice, 3, {}, 2);
+    const since = long.outputs.length;
+    pass(sluice, 1000);
+    assert.ok(
+      short.atMicros[0] - long.atMicros[since] <= 200,
+      "starts at the second at the latest",
+    );
+    pass(sluice, 1e6);
+    assert.equal(short.outputs.length, 3);
+    assert.equal(long.outputs.length, 500);
+  });
+}
+
+Deno.test("fifo runs a sequence to its end before what came later", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
+    costs: SEQUENCE_COST,
+  });
+  const long = new Story(sluice, 50);
+  pass(sluice, 150);
+  const plain = sluice.send("plain");
+  pass(sluice, 1e6);
+  assert.ok(plain[0].atMicros >= long.atMicros[49]);
+});
+
+Deno.test("a sequence of unknown length is taken to be as long as others of its model were", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST }, {
+    policies: new Map([...POLICIES, ["spy", {
+      name: "spy",
+      promises: { noStarvation: true, workConserving: true },
+      create: () => ({
+        rank: ({ iterationsDone, iterationsTotal }) => {
+          seen.push(`${iterationsDone}/${iterationsTotal}`);
+          return 0;
+        },
+        next: ({ ready: [queue] }) => ({ run: queue, rows: 1, because: "first" }),
+      }),
+    }]]),
+  });
+  const seen: string[] = [];
+  sluice.engine.setPolicy("spy");
+  const unknown = (iterations: number) => {
+    new Story(sluice, iterations, { iterations: undefined });
+    pass(sluice, 1e5);
+    return seen.splice(0);
+  };
+  assert.deepEqual(unknown(4), ["0/1", "1/2", "2/4", "3/6"]);
+  assert.deepEqual(unknown(6), ["0/4", "1/4", "2/4", "3/4", "4/8", "5/10"]);
+});
+
+Deno.test("replay() follows sequences", async () => {
+  const log: LogEntry[] = [];
+  await using sluice = await openVirtualEngine(
+    [sequenceModel("s"), testModel("plain")],
+    { costs: SEQUENCE_COST, memoryBytes: 2300 },
+    { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) },
+  );
+  for (const policy of POLICIES.keys()) {
+    sluice.engine.setPolicy(policy);
+    for (let index = 0; index < 5; index++) {
+      const client = new AbortController();
+      new Story(sluice, 3 + index, { signal: client.signal, tenant: `t${index % 2}` }, index);
+      sluice.send("plain");
+      pass(sluice, 70);
+      if (index === 2) client.abort();
+    }
+    pass(sluice, 300);
+  }
+  pass(sluice, 1e5);
+  const decided = log.filter(({ event }) => ["start", "idle", "discard"].includes(event));
+  assert.ok(log.filter(({ event }) => event === "arrive").length > 100);
+  assert.deepEqual(replay(log, POLICIES), decided);
+});
