@@ -3,7 +3,14 @@
  * computes is also held to right answers.
  */
 import assert from "node:assert/strict";
-import type { Device, Executable, IterationResult, Lane } from "../../models/device.ts";
+import type {
+  Device,
+  Executable,
+  IterationResult,
+  Lane,
+  Signature,
+  StagedModel,
+} from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { Model } from "../../models/model.ts";
 import { mlpModel, scaleModel, seededValues, truncated } from "../fixtures/onnx.ts";
@@ -20,8 +27,9 @@ export interface DeviceSubject {
 }
 
 /** A loaded model on a lane that has room for its iterations. */
-interface Loaded extends AsyncDisposable {
+export interface Loaded extends AsyncDisposable {
   readonly device: Device;
+  readonly staged: StagedModel;
   readonly executable: Executable;
   readonly lane: Lane;
 }
@@ -30,6 +38,45 @@ const ROWS = 3;
 const WIDTH = 4;
 /** y = 2 x */
 const SCALE = modelOf("scale", scaleModel(2, ["batch", WIDTH]));
+
+/** Loads a model on a device of its own, with a lane for iterations up to the widest. */
+export async function loadOn(
+  subject: DeviceSubject,
+  model: Model,
+  widest: Signature,
+): Promise<Loaded> {
+  const device = await subject.open();
+  const staged = await device.stage(model);
+  const executable = await staged.upload();
+  const lane = device.openLane(staged.ephemeralBytes(widest));
+  return {
+    device,
+    staged,
+    executable,
+    lane,
+    async [Symbol.asyncDispose]() {
+      await executable[Symbol.asyncDispose]();
+      await staged[Symbol.asyncDispose]();
+      lane[Symbol.dispose]();
+      await device[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Starts an iteration. */
+export type Start = (done: (result: IterationResult) => void) => void;
+
+/** Starts one and waits for its end; a second call of `done` fails the test. */
+export function endOf(subject: DeviceSubject, start: Start): Promise<IterationResult> {
+  const { promise, resolve } = Promise.withResolvers<IterationResult>();
+  let calls = 0;
+  start((result) => {
+    assert.equal(++calls, 1, "done was called more than once");
+    resolve(result);
+  });
+  subject.passTime?.();
+  return promise;
+}
 
 /** Registers the suite for a device. */
 export function deviceConformance(subject: DeviceSubject): void {
@@ -40,38 +87,8 @@ export function deviceConformance(subject: DeviceSubject): void {
 export function deviceCases(subject: DeviceSubject): Map<string, () => Promise<void>> {
   const cases = new Map<string, () => Promise<void>>();
 
-  async function load(model: Model = SCALE): Promise<Loaded> {
-    const device = await subject.open();
-    const staged = await device.stage(model);
-    const executable = await staged.upload();
-    const widest = stepOf(rows(8)).signature;
-    const lane = device.openLane(staged.ephemeralBytes(widest));
-    return {
-      device,
-      executable,
-      lane,
-      async [Symbol.asyncDispose]() {
-        await executable[Symbol.asyncDispose]();
-        await staged[Symbol.asyncDispose]();
-        lane[Symbol.dispose]();
-        await device[Symbol.asyncDispose]();
-      },
-    };
-  }
-
-  /** Starts one and waits for its end; a second call of `done` fails the test. */
-  function ended(
-    start: (done: (result: IterationResult) => void) => void,
-  ): Promise<IterationResult> {
-    const { promise, resolve } = Promise.withResolvers<IterationResult>();
-    let calls = 0;
-    start((result) => {
-      assert.equal(++calls, 1, "done was called more than once");
-      resolve(result);
-    });
-    subject.passTime?.();
-    return promise;
-  }
+  const load = (model = SCALE) => loadOn(subject, model, stepOf(rows(8)).signature);
+  const ended = (start: Start) => endOf(subject, start);
 
   function run({ executable, lane }: Loaded, count = 1, seed = 1): Promise<IterationResult> {
     return ended((done) => executable.start(lane, stepOf(rows(count, seed)), Infinity, done));

@@ -15,23 +15,31 @@ export interface QueueLoad {
   /** Keeps so many requests waiting from the queue's start on, of this priority. */
   readonly backlog?: number;
   readonly priority?: number;
+  /** Iterations of each request of the backlog; 1 when absent. */
+  readonly iterations?: number;
   readonly addedMicros?: number;
   readonly removedMicros?: number;
 }
 
-/** A request that waits, with its place. */
+/** A request of one row that waits, with its place. */
 export interface Waiting extends RequestView {
   /** How many it takes in fact, whatever the policy is told. */
   readonly iterations: number;
+  /** Whether the policy is told. */
+  readonly declared: boolean;
+  /** Shares iterations with those of its group only; first iterations of a generation with none. */
+  readonly group: number;
   readonly rank: number;
   readonly order: number;
   readonly leavesMicros: number;
 }
 
+/** The group of all that may share an iteration with others. */
+export const JOINED = -1;
+
 /** One queue, as the policy sees it. */
 export class Queue implements QueueView {
   readonly waiting: Waiting[] = [];
-  readonly tenant = "default";
   readonly residency = "resident";
   readonly loadMicros = 0;
   readonly persistentBytes = 1_000;
@@ -40,8 +48,38 @@ export class Queue implements QueueView {
   lastServedMicros = -Infinity;
   /** Since when it has had work and no iteration of it started. */
   waitsSince = Infinity;
+  #ended = 0;
+  #endedIterations = 0;
 
   constructor(readonly load: QueueLoad) {}
+
+  /** Takes a request into its place; among equals the one that has waited longest is first. */
+  push(request: Waiting): void {
+    this.waiting.push(request);
+    this.waiting.sort((one, other) =>
+      one.rank === other.rank ? one.order - other.order : one.rank < other.rank ? -1 : 1
+    );
+  }
+
+  /** Takes out the first, and those of its group up to so many. */
+  take(rows: number): Waiting[] {
+    const first = this.waiting[0];
+    const batch = this.waiting.filter(({ group }) => group === first.group).slice(0, rows);
+    for (const request of batch) this.waiting.splice(this.waiting.indexOf(request), 1);
+    return batch;
+  }
+
+  /** Learns from a request that has ended how many iterations one takes. */
+  ended(iterations: number): void {
+    this.#ended++;
+    this.#endedIterations += iterations;
+  }
+
+  /** How many iterations a request is thought to take that did not say, and has run so many. */
+  expectedIterations(done: number): number {
+    const mean = this.#ended === 0 ? 1 : Math.round(this.#endedIterations / this.#ended);
+    return Math.max(done + 1, mean > done ? mean : 2 * done);
+  }
 
   get model() {
     return this.load.model;
@@ -53,25 +91,35 @@ export class Queue implements QueueView {
     return this.waiting.length;
   }
   get bestRows() {
-    return Math.min(this.rows, this.load.maxRows ?? 1);
+    const [first] = this.waiting;
+    const joinable = this.waiting.filter(({ group }) => group === first.group);
+    return Math.min(joinable.length, this.load.maxRows ?? 1);
   }
   get oldestArrivalMicros() {
-    return this.waiting.reduce(
-      (oldest, { arrivedMicros }) => Math.min(oldest, arrivedMicros),
-      Infinity,
-    );
+    return this.#least("arrivedMicros");
+  }
+  get waitingSinceMicros() {
+    return this.#least("waitingSinceMicros");
   }
   get earliestDeadlineMicros() {
-    return this.waiting.reduce(
-      (first, { deadlineMicros }) => Math.min(first, deadlineMicros),
-      Infinity,
-    );
+    return this.#least("deadlineMicros");
   }
   get topPriority() {
-    return this.waiting.reduce((top, { priority }) => Math.min(top, priority), Infinity);
+    return this.#least("priority");
+  }
+  get iterationsLeft() {
+    const [first] = this.waiting;
+    return first === undefined ? 0 : first.iterationsTotal - first.iterationsDone;
   }
   get remainingMicros() {
     return Math.ceil(this.rows / (this.load.maxRows ?? 1)) * this.iterationMicros(this.bestRows);
+  }
+  #least(
+    of: "arrivedMicros" | "waitingSinceMicros" | "deadlineMicros" | "priority",
+  ): number {
+    let least = Infinity;
+    for (const request of this.waiting) least = Math.min(least, request[of]);
+    return least;
   }
   iterationMicros(rows: number): number {
     return this.actualMicros(rows) * (this.load.estimate ?? 1);

@@ -13,9 +13,9 @@ import {
   type PolicyDefinition,
   type PolicyEvent,
   type QueueView,
-  type RequestView,
 } from "../../policies/policy.ts";
-import { Queue, type QueueLoad, type Waiting } from "./policy_queue.ts";
+import { Tenants } from "../../server/engine/tenants.ts";
+import { JOINED, Queue, type QueueLoad, type Waiting } from "./policy_queue.ts";
 
 /** A request of one row. */
 export interface Arrival {
@@ -26,10 +26,13 @@ export interface Arrival {
   readonly deadlineMicros?: number;
   /** When its client leaves; it is dropped when a batch is formed after that. */
   readonly leavesMicros?: number;
-  /** How many iterations it takes; 1 when absent. */
+  /** How many iterations it takes; 1 when absent. Infinity: it goes on until `untilMicros`. */
   readonly iterations?: number;
-  /** Whether the policy is told how many; yes when absent. */
+  /** Whether it says how many; yes when absent. */
   readonly declared?: boolean;
+  /** Whether its first iteration can be shared with no other, as that of a generation. */
+  readonly prefill?: boolean;
+  readonly tenant?: string;
 }
 
 /** All that happens, whatever the policy does. */
@@ -38,7 +41,7 @@ export interface Load {
   readonly arrivals: readonly Arrival[];
   readonly lanes?: number;
   readonly depth?: number;
-  /** Backlogs are refilled until then; everything else runs to its end. */
+  /** Backlogs are refilled until then, and endless requests go on; all others run to their end. */
   readonly untilMicros: number;
   /** The policy is created only then, and told of the queues that are there. */
   readonly switchMicros?: number;
@@ -60,7 +63,7 @@ export interface Served {
 export interface ReadyQueue {
   readonly topPriority: number;
   readonly earliestDeadlineMicros: number;
-  /** What the iteration it would have run was expected to cost. */
+  /** What its first request was expected to cost to its end. */
   readonly expectedMicros: number;
 }
 
@@ -78,6 +81,12 @@ export interface Outcome {
   /** The longest that each queue had work and no iteration of it started. */
   readonly longestWait: ReadonlyMap<string, number>;
 }
+
+/** A request that is about to wait, and has no place yet. */
+type Entering = Omit<
+  Waiting,
+  "rank" | "order" | "waitingSinceMicros" | "iterationsTotal" | "tenantMicros"
+>;
 
 interface Lane extends LaneView {
   readonly running: { readonly model: string; readonly untilMicros: number }[];
@@ -101,6 +110,7 @@ class Simulation {
   readonly #served: Served[] = [];
   readonly #faults: string[] = [];
   readonly #longestWait = new Map<string, number>();
+  readonly #tenants = new Tenants();
   #policy: Policy;
   #idled = 0;
   #idledInARow = 0;
@@ -176,44 +186,58 @@ class Simulation {
     const nowMicros = this.#clock.nowMicros();
     if (nowMicros >= this.load.untilMicros || !this.#queues.includes(queue)) return;
     while (queue.rows < (queue.load.backlog ?? 0)) {
-      this.#push(queue, { atMicros: nowMicros, queue: 0, priority: queue.load.priority });
+      const { priority, iterations } = queue.load;
+      this.#push(queue, { atMicros: nowMicros, queue: 0, priority, iterations });
     }
   }
 
   #push(queue: Queue, arrival: Arrival): void {
     const nowMicros = this.#clock.nowMicros();
-    const iterations = arrival.iterations ?? 1;
+    const { iterations = 1, declared = true, tenant = "" } = arrival;
     this.#wait(queue, {
       arrivedMicros: nowMicros,
       deadlineMicros: arrival.deadlineMicros ?? Infinity,
       priority: arrival.priority ?? DEFAULT_PRIORITY,
       iterationsDone: 0,
-      iterationsTotal: arrival.declared ?? true ? iterations : Infinity,
       attainedMicros: 0,
+      tenant,
       iterations,
-      order: this.#order++,
+      declared: declared && iterations !== Infinity,
+      group: arrival.prefill === true ? this.#order : JOINED,
       leavesMicros: arrival.leavesMicros ?? Infinity,
     });
-    this.#tell({ kind: "arrival", queue, nowMicros });
   }
 
   /** Takes a request into its place, a new one or one that has iterations to go. */
-  #wait(queue: Queue, request: RequestView & Omit<Waiting, "rank">): void {
-    if (queue.rows === 0) queue.waitsSince = this.#clock.nowMicros();
-    const rank = this.#policy.rank?.(request) ?? request.arrivedMicros;
-    queue.waiting.push({ ...request, rank });
-    queue.waiting.sort((one, other) =>
-      one.rank === other.rank ? one.order - other.order : one.rank < other.rank ? -1 : 1
-    );
+  #wait(queue: Queue, entering: Entering): void {
+    const nowMicros = this.#clock.nowMicros();
+    if (queue.rows === 0) queue.waitsSince = nowMicros;
+    const { declared, iterations, iterationsDone, tenant } = entering;
+    const request = {
+      ...entering,
+      waitingSinceMicros: nowMicros,
+      iterationsTotal: declared ? iterations : queue.expectedIterations(iterationsDone),
+      tenantMicros: this.#tenants.micros(tenant, nowMicros),
+      order: this.#order++,
+    };
+    queue.push({ ...request, rank: this.#policy.rank?.(request) ?? 0 });
+    this.#tell({ kind: "arrival", queue, nowMicros });
   }
 
   /** Puts back what has iterations to go. */
   #goOn(queue: Queue, batch: readonly Waiting[], micros: number): void {
+    const nowMicros = this.#clock.nowMicros();
+    const over = nowMicros >= this.load.untilMicros;
+    const shareMicros = micros / batch.length;
     for (const request of batch) {
+      this.#tenants.charge(request.tenant, shareMicros, nowMicros);
       const iterationsDone = request.iterationsDone + 1;
-      if (iterationsDone === request.iterations) continue;
-      const attainedMicros = request.attainedMicros + micros;
-      this.#wait(queue, { ...request, iterationsDone, attainedMicros });
+      if (iterationsDone === request.iterations || (request.iterations === Infinity && over)) {
+        queue.ended(iterationsDone);
+        continue;
+      }
+      const attainedMicros = request.attainedMicros + shareMicros;
+      this.#wait(queue, { ...request, group: JOINED, iterationsDone, attainedMicros });
     }
   }
 
@@ -254,12 +278,11 @@ class Simulation {
 
   #start(lane: Lane, queue: Queue, rows: number, ready: Served["ready"]): void {
     const nowMicros = this.#clock.nowMicros();
-    const batch: Waiting[] = [];
-    while (batch.length < rows && queue.rows > 0) {
-      const request = queue.waiting.shift()!;
-      if (request.leavesMicros > nowMicros) batch.push(request);
-      else this.#tell({ kind: "cancel", queue, nowMicros });
-    }
+    const batch = queue.take(rows).filter(({ leavesMicros }) => {
+      const stays = leavesMicros > nowMicros;
+      if (!stays) this.#tell({ kind: "cancel", queue, nowMicros });
+      return stays;
+    });
     this.#refill(queue);
     if (batch.length === 0) return;
 
@@ -293,8 +316,9 @@ class Simulation {
 }
 
 function shown(queue: QueueView): ReadyQueue {
-  const { topPriority, earliestDeadlineMicros, bestRows } = queue;
-  return { topPriority, earliestDeadlineMicros, expectedMicros: queue.iterationMicros(bestRows) };
+  const { topPriority, earliestDeadlineMicros, bestRows, iterationsLeft } = queue;
+  const expectedMicros = queue.iterationMicros(bestRows) * iterationsLeft;
+  return { topPriority, earliestDeadlineMicros, expectedMicros };
 }
 
 /** What runs before a switch: whatever was created first. */
