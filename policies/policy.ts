@@ -22,6 +22,11 @@ export interface RequestView {
   readonly iterationsTotal: number;
   /** Device time charged so far, microseconds: its share by rows of each iteration's. */
   readonly attainedMicros: number;
+  /**
+   * A job, whose end nobody waits for. The scheduler puts all others before it, in a queue and between
+   * queues, so that it delays none by more than the iteration that it is in.
+   */
+  readonly background: boolean;
   /** Whose request it is; empty when nobody said. */
   readonly tenant: string;
   /** Device time charged to all requests of that tenant, halved every second; 0 for nobody's. */
@@ -139,17 +144,23 @@ export interface Policy {
 
 /** What a policy promises; the conformance suite holds it to that. */
 export interface PolicyPromises {
-  /** Every queue with work is served in bounded time, whatever the others do. */
+  /** Every queue with work is served in bounded time, however many requests come to the others. */
   readonly noStarvation: boolean;
   /** Never leaves a lane idle while something is ready. */
   readonly workConserving: boolean;
+  /**
+   * A request of many iterations, an endless one included, holds up no other: whatever waits, in its
+   * queue or another, gets its next iteration in bounded time.
+   */
+  readonly takesTurns?: boolean;
   /** Queues that always have work get device time in proportion to their weights. */
   readonly proportionalShare?: boolean;
   /** The queue with the most urgent request runs next, unless another has waited for a second. */
   readonly strictPriority?: boolean;
   /**
-   * The queue whose next iteration is expected to be shortest runs next, unless another has waited
-   * for a second; inside a queue, the request with the fewest iterations to go.
+   * The queue whose first request is expected to need the least device time to its end runs next,
+   * unless another has waited for a second; inside a queue, the request with the fewest iterations to
+   * go.
    */
   readonly shortestFirst?: boolean;
   /** The queue with the earliest deadline runs next, and inside it the request that has it. */

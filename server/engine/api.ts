@@ -69,6 +69,11 @@ export interface SequenceRequest extends Omit<InferenceRequest, "inputs" | "resp
    */
   readonly endless: boolean;
   /**
+   * A job, whose end nobody waits for: it runs while no request is ready. Not for ever, where requests
+   * leave no room: other models' let it have one iteration a second.
+   */
+  readonly background?: boolean;
+  /**
    * Called after each of its iterations, synchronously from the scheduler and before anything is
    * decided: outputs, without the carried ones, are views that are valid only until it returns. Must
    * not throw, and be quick: the device waits for it.

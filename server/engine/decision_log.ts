@@ -152,7 +152,7 @@ export class DecisionLog {
   /** A request entered its queue; a sequence does so for every iteration. Tensors are left out: scheduling depends on shapes alone. */
   arrived(pending: PendingRequest): void {
     const { group, arrivedMicros, iterationsDone, iterationsTotal, attainedMicros } = pending;
-    const sequence = pending.sequenceNumber;
+    const { sequenceNumber: sequence, background } = pending;
     this.#write({
       at: pending.waitingSinceMicros,
       event: "arrive",
@@ -167,7 +167,7 @@ export class DecisionLog {
       timeoutMicros: pending.caller.timeoutMicros,
       tenant: pending.tenant || undefined,
       history: group.ofSequences
-        ? { arrivedMicros, iterationsDone, iterationsTotal, attainedMicros, sequence }
+        ? { arrivedMicros, iterationsDone, iterationsTotal, attainedMicros, sequence, background }
         : undefined,
     });
   }

@@ -24,8 +24,9 @@ export interface KnownSignature {
   readonly ephemeralBytes: number;
 }
 
-/** The order in which a queue's requests are served. */
+/** The order in which a queue's requests are served: jobs last, then as the policy says. */
 export function ranksBefore(a: PendingRequest, b: PendingRequest): boolean {
+  if (a.background !== b.background) return b.background;
   return a.rank !== b.rank ? a.rank < b.rank : a.order < b.order;
 }
 

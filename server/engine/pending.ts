@@ -36,6 +36,8 @@ export interface History {
   readonly attainedMicros: number;
   /** The number of the sequence that it is a step of. */
   readonly sequence?: number;
+  /** It is a step of a job. */
+  readonly background?: boolean;
 }
 
 /** A request's place in an order of its queue that is not the policy's. */
@@ -61,6 +63,7 @@ export class PendingRequest implements RequestView, HeapItem {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly deadlineMicros: number;
   readonly priority: number;
+  readonly background: boolean;
   readonly tenant: string;
   /** Orders the steps of sequences in a batch: the same ones in the same order each time. */
   readonly sequenceNumber: number;
@@ -102,6 +105,7 @@ export class PendingRequest implements RequestView, HeapItem {
     this.iterationsDone = history?.iterationsDone ?? 0;
     this.iterationsTotal = history?.iterationsTotal ?? 1;
     this.attainedMicros = history?.attainedMicros ?? 0;
+    this.background = history?.background ?? false;
     this.sequenceNumber = history?.sequence ?? -1;
     this.group = admitted.group;
     this.rows = admitted.rows;

@@ -24,6 +24,7 @@ export class ModelQueue implements QueueView {
   readonly loadMicros = 0;
   #rows = 0;
   #requests = 0;
+  #jobs = 0;
   #bytes = 0;
   #servedMicros = 0;
   #lastServedMicros = -Infinity;
@@ -65,6 +66,11 @@ export class ModelQueue implements QueueView {
   /** Requests waiting. */
   get requests(): number {
     return this.#requests;
+  }
+
+  /** Nothing but jobs waits. */
+  get onlyJobs(): boolean {
+    return this.#jobs === this.#requests;
   }
 
   /** Their input data. */
@@ -121,6 +127,7 @@ export class ModelQueue implements QueueView {
     this.#active.add(group);
     this.#rows += pending.rows;
     this.#requests++;
+    if (pending.background) this.#jobs++;
     this.#bytes += pending.bytes;
     this.#priorities.set(pending.priority, (this.#priorities.get(pending.priority) ?? 0) + 1);
     if (pending.deadlineMicros !== Infinity) {
@@ -144,6 +151,7 @@ export class ModelQueue implements QueueView {
     if (group.waiting.size === 0) this.#active.delete(group);
     this.#rows -= pending.rows;
     this.#requests--;
+    if (pending.background) this.#jobs--;
     this.#bytes -= pending.bytes;
     const samePriority = this.#priorities.get(pending.priority)! - 1;
     if (samePriority > 0) this.#priorities.set(pending.priority, samePriority);

@@ -17,6 +17,7 @@ import { failureOf, Iteration, unsplittable } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
+import { ReadyQueues } from "./ready_queues.ts";
 import { Tenants } from "./tenants.ts";
 
 /** Longest stretch of iterations run in place before the event loop gets its turn. */
@@ -32,7 +33,7 @@ export class Scheduler {
   readonly #models: LoadedModel[] = [];
   readonly #byView = new Map<QueueView, LoadedModel>();
   readonly #idleLanes = new Set<EngineLane>();
-  readonly #ready: QueueView[] = [];
+  readonly #ready: ReadyQueues;
   /** Set for the earliest time that something asked for since the last turn began. */
   readonly #alarm: Alarm;
   readonly #clients = new Clients((pending) => this.cancel(pending));
@@ -61,6 +62,7 @@ export class Scheduler {
     this.#lanes = lanes;
     this.#policy = policy;
     this.#alarm = new Alarm(clock, () => this.wake());
+    this.#ready = new ReadyQueues(this.#models, lanes, this.#alarm);
     this.deadlines = new Deadlines({
       clock,
       models: this.#models,
@@ -175,7 +177,7 @@ export class Scheduler {
     const lane = this.#lanes.firstFree(idleLanes);
     if (lane === undefined) return false;
     this.deadlines.dropExpired(nowMicros);
-    const ready = this.#readyQueues(lane);
+    const ready = this.#ready.on(lane, nowMicros);
     if (ready.length === 0) {
       idleLanes.add(lane);
       return true;
@@ -191,23 +193,6 @@ export class Scheduler {
     this.log?.idled(this.#nowMicros, lane, idleUntilMicros, because, idleLanes);
     idleLanes.add(lane);
     this.#alarm.setBy(idleUntilMicros);
-  }
-
-  /** Queues with work that fits the lane; the array is reused by the next decision. */
-  #readyQueues(lane: EngineLane): readonly QueueView[] {
-    const ready = this.#ready;
-    ready.length = 0;
-    const reachBytes = this.#lanes.reachBytes(lane);
-    for (const { queue } of this.#models) {
-      if (queue.rows === 0) continue;
-      const readyAt = queue.readyAtMicros;
-      if (readyAt > this.#nowMicros) {
-        this.#alarm.setBy(readyAt);
-        continue;
-      }
-      if (queue.leastEphemeralBytes <= reachBytes) ready.push(queue);
-    }
-    return ready;
   }
 
   #run(lane: EngineLane, decision: Run, idleLanes: Set<EngineLane>): void {

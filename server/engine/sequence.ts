@@ -168,6 +168,7 @@ export class Sequence implements OpenSequence {
       iterationsTotal: this.#iterationsTotal(),
       attainedMicros: this.#attainedMicros,
       sequence: this.number,
+      background: this.request.background,
     }, this);
     this.#parts.checkFits(pending);
     return pending;

@@ -369,16 +369,46 @@ for (const policy of ["fair", "srtf", "edf", "las_2d", "round_robin"]) {
   });
 }
 
-Deno.test("fifo runs a sequence to its end before what came later", async () => {
-  await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
-    costs: SEQUENCE_COST,
+for (const policy of POLICIES.keys()) {
+  Deno.test(`a job delays no request by more than its iteration: ${policy}`, async () => {
+    await using sluice = await openVirtualEngine(
+      [sequenceModel("s"), sequenceModel("g"), testModel("plain"), testModel("other")],
+      { costs: SEQUENCE_COST },
+    );
+    sluice.engine.setPolicy(policy);
+    const job = new Story(sluice, Infinity, { endless: true, background: true });
+    pass(sluice, 5050);
+    const before = job.outputs.length;
+    const sent = ["plain", "plain", "other"].map((model) => sluice.send(model, { rows: 8 }));
+    const generation = new Story(sluice, 20, { served: sluice.engine.find("g") }, 2);
+    pass(sluice, 10_000);
+    assert.equal(generation.outputs.length, 20);
+    for (const [{ atMicros }] of sent) {
+      assert.ok(job.atMicros.slice(before).filter((at) => at < atMicros).length <= 1);
+    }
+    assert.ok(generation.atMicros[0] - 5050 < 500, "does not wait for the job's turn");
+    assert.ok(job.outputs.length > before + 50, "goes on when there is room");
+    job.open!.end();
   });
-  const long = new Story(sluice, 50);
-  pass(sluice, 150);
-  const plain = sluice.send("plain");
-  pass(sluice, 1e6);
-  assert.ok(plain[0].atMicros >= long.atMicros[49]);
-});
+
+  Deno.test(`a job is not starved by a flood of requests: ${policy}`, async () => {
+    await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
+      costs: new Map([...SEQUENCE_COST, ["plain", { byRows: [[1, 1000]] }]]),
+    });
+    sluice.engine.setPolicy(policy);
+    const job = new Story(sluice, Infinity, { endless: true, background: true });
+    let flooding = true;
+    const flood = () => void (flooding && sluice.send("plain", { rows: 8, onAnswer: flood }));
+    flood();
+    flood();
+    const since = job.outputs.length;
+    pass(sluice, 5.5e6);
+    const during = job.outputs.length - since;
+    assert.ok(during >= 4 && during <= 7, `${during} iterations in 5.5 s`);
+    flooding = false;
+    job.open!.end();
+  });
+}
 
 Deno.test("a sequence of unknown length is taken to be as long as others of its model were", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST }, {
