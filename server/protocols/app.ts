@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from "../../models/clock.ts";
+import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Engine } from "../engine/api.ts";
 import { adminGuard } from "./admin.ts";
 import { BodyBudget } from "./body_budget.ts";
@@ -32,7 +32,7 @@ export interface AppOptions {
   readonly strictReadiness: boolean;
   /** JSON bodies from this size on are parsed in a Worker; 128 KiB when absent. */
   readonly jsonOffLoopBytes?: number;
-  /** Ends request bodies that come too slowly; the machine's when absent. */
+  /** Ends request bodies that come too slowly, and times tokens; the machine's when absent. */
   readonly clock?: Clock;
 }
 
@@ -60,11 +60,13 @@ export function appRoutes(options: RoutesOptions): readonly Route[] {
 export function createApp(options: AppOptions): App {
   const codecs = new CodecPool(CODEC_WORKERS);
   const errorResponse = errorResponder(options.tritonStatusCodes);
+  const clock = options.clock ?? new SystemClock();
   const shared = {
     engine: options.engine,
     errorResponse,
     maxBodyBytes: options.maxBodyBytes,
-    bodies: new BodyBudget(options.maxBodiesBytes, options.clock),
+    bodies: new BodyBudget(options.maxBodiesBytes, clock),
+    clock,
     jsonOffLoopBytes: options.jsonOffLoopBytes ?? JSON_OFF_LOOP_BYTES,
     codecs,
     guard: adminGuard(options.adminKey),

@@ -7,7 +7,8 @@
 import { type Histogram as HdrHistogram, JsHistogram } from "hdr-histogram-js";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/api.ts";
-import { COUNTERS, GAUGES, labelsOf, LATENCIES, type LatencySource } from "./metric_sources.ts";
+import { LATENCIES, type LatencySource } from "./latency_sources.ts";
+import { COUNTERS, GAUGES, labelsOf } from "./metric_sources.ts";
 
 /** An engine's figures, written when they are asked for. */
 export interface Exposition {
@@ -86,8 +87,10 @@ class LatencyHistogram extends Histogram {
   getForPromString() {
     const { name, help, read } = this.#source;
     const values = this.#engine.served().flatMap((served) => {
+      const latencies = read(served);
+      if (latencies === undefined) return [];
+      const { histogram, sumSeconds } = latencies;
       const labels = labelsOf(served);
-      const { histogram, sumSeconds } = read(served.statistics);
       return [
         ...buckets(histogram).map(([le, value]) => ({
           metricName: `${name}_bucket`,

@@ -6,6 +6,7 @@
  */
 import process from "node:process";
 import type { Duration, Engine, ModelStatistics, ServedModel } from "../engine/api.ts";
+import { type GenerationStatistics, generationStatistics } from "../generation/statistics.ts";
 
 /** Labels of a sample. */
 export type Labels = Record<string, string | number>;
@@ -24,16 +25,23 @@ export interface Source {
   samples(engine: Engine): Iterable<Sample>;
 }
 
-/** A histogram of every model version and where it comes from. */
-export interface LatencySource {
-  /** The metric's name. */
-  readonly name: string;
-  /** What it measures. */
-  readonly help: string;
-  /** Its values in microseconds, and their exact sum where one is kept. */
-  read(statistics: ModelStatistics): {
-    readonly histogram: ModelStatistics["requestMicros"];
-    readonly sumSeconds: number;
+/** The models that generate text. */
+function writers(engine: Engine): readonly ServedModel[] {
+  return engine.served().filter(({ model }) => model.sequence?.generation !== undefined);
+}
+
+/** One sample of every model version that generates text. */
+function perWriter(
+  name: string,
+  help: string,
+  value: (statistics: GenerationStatistics) => number,
+): Source {
+  return {
+    name,
+    help,
+    labelNames: ["model", "version"],
+    samples: (engine) =>
+      writers(engine).map((served) => [labelsOf(served), value(generationStatistics(served))]),
   };
 }
 
@@ -131,6 +139,16 @@ export const COUNTERS: readonly Source[] = [
     "Device time charged under the policy",
     ({ statistics }) => statistics.chargedMicros / 1e6,
   ),
+  perWriter(
+    "sluice_prompt_tokens_total",
+    "Tokens of the prompts of generations",
+    ({ promptTokens }) => promptTokens,
+  ),
+  perWriter(
+    "sluice_generated_tokens_total",
+    "Tokens generated",
+    ({ generatedTokens }) => generatedTokens,
+  ),
   perLane(
     "sluice_lane_busy_seconds_total",
     "Time with at least one iteration running",
@@ -159,6 +177,16 @@ export const GAUGES: readonly Source[] = [
     "sluice_running_requests",
     "Number of requests in an iteration",
     ({ runningRequests }) => runningRequests,
+  ),
+  perModel(
+    "sluice_open_sequences",
+    "Number of sequences that have state on the device",
+    ({ openSequences }) => openSequences,
+  ),
+  perModel(
+    "sluice_sequence_state_bytes",
+    "Device memory reserved for the state of sequences",
+    ({ stateBytes }) => stateBytes,
   ),
   {
     name: "sluice_max_joined_rows",
@@ -206,29 +234,4 @@ export const GAUGES: readonly Source[] = [
     (engine) => engine.notReadyReason() === undefined ? 1 : 0,
   ),
   single("process_resident_memory_bytes", "Resident memory", () => Deno.memoryUsage().rss),
-];
-
-/** Histograms of every model version. */
-export const LATENCIES: readonly LatencySource[] = [
-  {
-    name: "sluice_request_duration_seconds",
-    help: "Whole time of answered requests",
-    read: ({ requestMicros, success }) => ({
-      histogram: requestMicros,
-      sumSeconds: success.ns / 1e9,
-    }),
-  },
-  {
-    name: "sluice_queue_duration_seconds",
-    help: "Time of answered requests in the queue",
-    read: ({ queueMicros, queue }) => ({ histogram: queueMicros, sumSeconds: queue.ns / 1e9 }),
-  },
-  {
-    name: "sluice_compute_duration_seconds",
-    help: "Device time of iterations",
-    read: ({ computeMicros }) => ({
-      histogram: computeMicros,
-      sumSeconds: computeMicros.mean * computeMicros.totalCount / 1e6,
-    }),
-  },
 ];

@@ -87,9 +87,26 @@ function modelPaths(): Json {
       get: operation("Statistics of the model", ref("Statistics")),
     };
     paths[`${path}/infer`] = { parameters, post: inference };
+    paths[`${path}/generate`] = {
+      parameters,
+      post: generation("Generate text", json(ref("GenerateResponse"))),
+    };
+    paths[`${path}/generate_stream`] = {
+      parameters,
+      post: generation("Generate text, piece by piece", {
+        "text/event-stream": { schema: ref("GenerateEvent") },
+      }),
+    };
   }
   return paths;
 }
+
+const busy: Json = {
+  ...error,
+  description: "The model's queue is full, or the memory for sequences",
+  headers: { "Retry-After": { description: "Seconds", schema: integer } },
+};
+const late: Json = { ...error, description: "The request's time is up, or cannot be met" };
 
 const inference: Json = {
   summary: "Inference",
@@ -130,15 +147,38 @@ const inference: Json = {
         "application/octet-stream": { schema: { type: "string", format: "binary" } },
       },
     },
-    429: {
-      ...error,
-      description: "The model's queue is full",
-      headers: { "Retry-After": { description: "Seconds", schema: integer } },
-    },
-    504: { ...error, description: "The request's time is up, or cannot be met" },
+    429: busy,
+    504: late,
     default: error,
   },
 };
+
+function generation(summary: string, content: Json): Json {
+  return {
+    summary,
+    description:
+      "Parameters stand beside `text_input` or in `parameters`. A stream ends with the event that is " +
+      "`done`; one that fails after its first piece ends with an event that has `error`.",
+    requestBody: { required: true, content: json(ref("GenerateRequest")) },
+    responses: {
+      200: {
+        description: "The text",
+        headers: {
+          "Server-Timing": {
+            description:
+              "queue, first_token and compute in milliseconds; iterations and policy as " +
+              "descriptions. Of a stream up to its first piece",
+            schema: text,
+          },
+        },
+        content,
+      },
+      429: busy,
+      504: late,
+      default: error,
+    },
+  };
+}
 
 const indexOperation = operation("Models of the repository", ref("RepositoryIndex"), {
   requestBody: { content: json(object({ ready: flag })) },

@@ -4,6 +4,7 @@
  * @module
  */
 import { DATATYPE_BYTES } from "../../models/tensor.ts";
+import { DEFAULT_MAX_TOKENS, LONGEST_STOP_BYTES, MOST_STOPS } from "./generate/request.ts";
 
 /** JSON as a value. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -31,6 +32,50 @@ const duration = object({ count: integer, ns: integer }, ["count", "ns"]);
 const durations = (...names: readonly string[]): Json =>
   object(Object.fromEntries(names.map((name) => [name, duration])), names);
 
+const priority: Json = { ...integer, description: "1 is most urgent; 0 is none" };
+const timeout: Json = { ...integer, description: "Microseconds; 0 is none" };
+const tenant: Json = {
+  ...text,
+  description: "Whose request it is, for policies that share between tenants",
+};
+
+const stop: Json = { type: "string", minLength: 1, description: `${LONGEST_STOP_BYTES} bytes` };
+const generateParameters: Json = {
+  id: text,
+  max_tokens: {
+    type: "integer",
+    minimum: 1,
+    description:
+      `${DEFAULT_MAX_TOKENS} when absent; with the prompt's at most what the cache holds`,
+  },
+  temperature: {
+    type: "number",
+    minimum: 0,
+    description: "0 takes the likeliest token; when absent 1 with top_k or top_p, else 0",
+  },
+  top_k: { ...integer, description: "Draws from so many likeliest tokens; 0 is all" },
+  top_p: {
+    type: "number",
+    exclusiveMinimum: 0,
+    maximum: 1,
+    description: "Draws from the fewest tokens with this probability together",
+  },
+  seed: { ...integer, maximum: 2 ** 32 - 1, description: "The same gives the same text" },
+  stop: {
+    oneOf: [stop, { ...array(stop), maxItems: MOST_STOPS }],
+    description: "Strings that end the text and are no part of it",
+  },
+  stream: { ...flag, description: "As the path says" },
+  priority,
+  timeout,
+  tenant,
+};
+const textHead: Json = { id: text, model_name: text, model_version: text, text_output: text };
+const textEnding: Json = {
+  finish_reason: { enum: ["stop", "length"] },
+  usage: object({ prompt_tokens: integer, completion_tokens: integer }),
+};
+
 /** All of them, by name. */
 export const schemas: Json = {
   Error: object({ error: text }, ["error"]),
@@ -57,9 +102,16 @@ export const schemas: Json = {
     parameters: {
       type: "object",
       properties: {
-        priority: { ...integer, description: "1 is most urgent; 0 is none" },
-        timeout: { ...integer, description: "Microseconds; 0 is none" },
+        priority,
+        timeout,
+        tenant,
         binary_data_output: { ...flag, description: "Outputs as binary, where none are named" },
+        sequence_id: {
+          type: ["integer", "string"],
+          description: 'A sequence that the client drives; 0 and "" are none',
+        },
+        sequence_start: { ...flag, description: "The sequence's first request" },
+        sequence_end: { ...flag, description: "The sequence's last request" },
       },
       additionalProperties: parameterValue,
     },
@@ -90,6 +142,32 @@ export const schemas: Json = {
       data: { type: "array", description: "Flat, row-major" },
     }, ["name", "datatype", "shape"])),
   }, ["model_name", "model_version", "outputs"]),
+  GenerateRequest: {
+    ...object({
+      text_input: text,
+      parameters: { ...object(generateParameters), additionalProperties: false },
+      ...generateParameters,
+    }, ["text_input"]),
+    additionalProperties: false,
+  },
+  GenerateResponse: object({ ...textHead, ...textEnding }, [
+    "model_name",
+    "model_version",
+    "text_output",
+    "finish_reason",
+    "usage",
+  ]),
+  GenerateEvent: {
+    oneOf: [
+      object({ ...textHead, done: flag, ...textEnding }, [
+        "model_name",
+        "model_version",
+        "text_output",
+        "done",
+      ]),
+      ref("Error"),
+    ],
+  },
   Statistics: object({
     model_stats: array(object({
       name: text,

@@ -10,6 +10,7 @@ import { elementCount, type Tensor } from "../../../models/tensor.ts";
 import { acceptedCoding, type ContentCoding, contentCoding } from "../compression.ts";
 import { brokenBody, freeBody, readBody } from "../body.ts";
 import type { BodyBudget } from "../body_budget.ts";
+import { formatTiming } from "../server_timing.ts";
 import type { ErrorResponder } from "../status.ts";
 import { classificationOf } from "./classification.ts";
 import type { CodecPool } from "./codec_pool.ts";
@@ -277,19 +278,3 @@ async function compressedResponse(
     return errorResponse(toSluiceError(fault));
   }
 }
-
-/** `Server-Timing` of an answer; durations in milliseconds. Short, as Deno checks every character. */
-export function formatTiming(timing: Timing): string {
-  return "queue;dur=" + Math.round(timing.queueMicros) / 1000 +
-    ",compute;dur=" + Math.round(timing.computeMicros) / 1000 +
-    ",batch;desc=" + timing.batchRows +
-    ",lane;desc=" + timing.lane +
-    ',policy;desc="' + quotable(timing.because) + '"';
-}
-
-/** A reason as it can stand in a quoted string of a header: printable ASCII without `"` and `\`. */
-function quotable(reason: string): string {
-  return QUOTABLE.test(reason) ? reason : reason.replace(/[^ !#-[\]-~]/g, "?");
-}
-
-const QUOTABLE = /^[ !#-[\]-~]*$/;

@@ -11,6 +11,8 @@ import type { TensorSpec } from "../../../models/tensor.ts";
 /** Extensions that work here, by Triton's names. Clients switch features on by them. */
 export const EXTENSIONS: readonly string[] = [
   "classification",
+  "sequence",
+  "sequence(string_id)",
   "model_repository",
   "model_repository(unload_dependents)",
   "schedule_policy",
@@ -18,6 +20,7 @@ export const EXTENSIONS: readonly string[] = [
   "binary_tensor_data",
   "parameters",
   "statistics",
+  "generate",
 ];
 
 /** `GET /v2`. */

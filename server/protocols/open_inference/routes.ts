@@ -6,6 +6,7 @@
 import { SluiceError } from "../../../models/errors.ts";
 import type { Engine, ServedModel } from "../../engine/api.ts";
 import type { AdminGuard } from "../admin.ts";
+import { generate, type GenerateOptions, generateStream } from "../generate/generate.ts";
 import { parseFields, readFields, readPlainBody } from "../json_body.ts";
 import type { Route, RouteCall } from "../router.ts";
 import { emptyBody, jsonBody } from "../status.ts";
@@ -20,7 +21,7 @@ import {
 import { statisticsReport } from "./statistics.ts";
 
 /** What the routes need. */
-export interface RoutesOptions extends InferOptions {
+export interface RoutesOptions extends InferOptions, GenerateOptions {
   /** Who may load and unload. */
   readonly guard: AdminGuard;
   /** Broken models in the repository make the server unready. */
@@ -81,6 +82,11 @@ function modelRoutes(path: string, options: RoutesOptions): readonly Route[] {
     get(`${path}/config`, (call) => jsonBody(find(call).model.config)),
     get(`${path}/stats`, (call) => jsonBody(statisticsReport(named(call, find(call))))),
     post(`${path}/infer`, (call) => infer(call.request, targetOf(call.segments), options)),
+    post(`${path}/generate`, (call) => generate(call.request, targetOf(call.segments), options)),
+    post(
+      `${path}/generate_stream`,
+      (call) => generateStream(call.request, targetOf(call.segments), options),
+    ),
   ];
 }
 

@@ -14,6 +14,8 @@ import type {
   IndexRow,
   InferenceRequest,
   ModelStatistics,
+  OpenSequence,
+  SequenceRequest,
   ServedModel,
   Timing,
 } from "../../../server/engine/api.ts";
@@ -53,6 +55,8 @@ export const FAKE_TIMING: Timing = {
 export interface FakeBehaviour {
   /** Answers a request; by default its inputs under the names of the outputs. */
   answer?(request: InferenceRequest): void;
+  /** Opens a sequence; by default none can be. */
+  open?(request: SequenceRequest): OpenSequence | undefined;
   /** Rows of the index beside those of the models. */
   readonly rows?: readonly IndexRow[];
   readonly notReadyReason?: string;
@@ -111,6 +115,13 @@ export function fakeEngine(models: readonly Model[], behaviour: FakeBehaviour = 
       engine.submitted.push(request);
       answer(request);
     },
+    openSequence(request) {
+      if (behaviour.open !== undefined) return behaviour.open(request);
+      request.fail(
+        new SluiceError("queue_full", "No memory for another sequence, try again later"),
+      );
+      return undefined;
+    },
     load(name, override) {
       engine.loads.push({ name, override });
       return behaviour.load?.(name, override) ?? Promise.resolve();
@@ -155,6 +166,8 @@ function fakeServed(model: Model): ServedModel {
     queuedRequests: 3,
     queuedBytes: 96,
     runningRequests: 1,
+    openSequences: 2,
+    stateBytes: 640,
     statistics: fakeStatistics(),
   };
 }

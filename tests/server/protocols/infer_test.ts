@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SluiceError } from "../../../models/errors.ts";
 import type { TensorSpec } from "../../../models/tensor.ts";
-import { formatTiming } from "../../../server/protocols/open_inference/infer.ts";
+import { formatTiming } from "../../../server/protocols/server_timing.ts";
 import { ask, binaryBody, errorOf, testApp } from "./exchange.ts";
 import { FAKE_TIMING, fakeEngine, fakeModel } from "./fake_engine.ts";
 

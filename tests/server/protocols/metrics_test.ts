@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { generationStatistics } from "../../../server/generation/statistics.ts";
+import { writer } from "../generation/scripted.ts";
 import { ask, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
 
@@ -22,6 +24,8 @@ const SAMPLES = [
   'sluice_max_joined_rows{model="m",version="2",reason="A fake"} 1',
   'sluice_queue_bytes{model="m",version="2"} 96',
   'sluice_running_requests{model="m",version="2"} 1',
+  'sluice_open_sequences{model="m",version="2"} 2',
+  'sluice_sequence_state_bytes{model="m",version="2"} 640',
   'sluice_device_seconds_total{model="m",version="2"} 0.00105',
   'sluice_lane_busy_seconds_total{lane="0"} 2.5',
   'sluice_lane_iterations_total{lane="0"} 7',
@@ -64,4 +68,36 @@ Deno.test("GET /metrics gives cumulative buckets that end in the count", async (
     assert.deepEqual(counts, counts.toSorted((a, b) => a - b));
     assert.equal(buckets.at(-1)?.[1], "+Inf");
   }
+});
+
+Deno.test("GET /metrics gives the tokens of models that generate text, and of no other", async () => {
+  const engine = fakeEngine([writer(), fakeModel("m", [], [])]);
+  const app = testApp({ engine });
+  const scrape = async () =>
+    (await ask(app, "GET", "/metrics")).text.split("\n").filter((line) =>
+      /^sluice_(prompt|generated)_tokens|^sluice_time_.*_(sum|count)/.test(line)
+    );
+  const of = 'model="writer",version="1"';
+  assert.deepEqual(await scrape(), [
+    `sluice_prompt_tokens_total{${of}} 0`,
+    `sluice_generated_tokens_total{${of}} 0`,
+    `sluice_time_to_first_token_seconds_sum{${of}} 0`,
+    `sluice_time_to_first_token_seconds_count{${of}} 0`,
+    `sluice_time_between_tokens_seconds_sum{${of}} 0`,
+    `sluice_time_between_tokens_seconds_count{${of}} 0`,
+  ]);
+  const statistics = generationStatistics(engine.find("writer"));
+  statistics.promptTokens = 5;
+  statistics.generatedTokens = 7;
+  statistics.firstTokenMicros.recordValue(100);
+  statistics.tokenGapMicros.recordValue(50);
+  statistics.tokenGapMicros.recordValue(50);
+  assert.deepEqual(await scrape(), [
+    `sluice_prompt_tokens_total{${of}} 5`,
+    `sluice_generated_tokens_total{${of}} 7`,
+    `sluice_time_to_first_token_seconds_sum{${of}} 0.0001`,
+    `sluice_time_to_first_token_seconds_count{${of}} 1`,
+    `sluice_time_between_tokens_seconds_sum{${of}} 0.0001`,
+    `sluice_time_between_tokens_seconds_count{${of}} 2`,
+  ]);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SystemClock } from "../../../models/clock.ts";
 import { appRoutes } from "../../../server/protocols/app.ts";
 import { BodyBudget } from "../../../server/protocols/body_budget.ts";
 import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
@@ -16,6 +17,7 @@ Deno.test("openApiDocument() describes every route and no other", () => {
     errorResponse: errorResponder(false),
     maxBodyBytes: 1,
     bodies: new BodyBudget(1),
+    clock: new SystemClock(),
     jsonOffLoopBytes: 1,
     codecs: new CodecPool(1),
     guard: () => {},
