@@ -6,7 +6,8 @@
  */
 import { z } from "zod";
 import { messageOf, SluiceError } from "./errors.ts";
-import type { JobOrigin } from "./model.ts";
+import type { GenerationRule, JobOrigin } from "./model.ts";
+import { isModelName, NAME_RULE } from "./repository/names.ts";
 import { isDatatype, type Tensor } from "./tensor.ts";
 import { tensorFromJson, tensorToJson } from "./tensor_json.ts";
 
@@ -44,6 +45,19 @@ const tensorSchema = z.strictObject({
   }
 });
 
+/** A week: nobody waits longer, and timers can. */
+const LONGEST_IDLE_SECONDS = 7 * 24 * 3600;
+/** More than any cache of fixed size holds. */
+const MOST_TOKENS = 2 ** 20;
+
+const generationSchema = z.strictObject({
+  tokens: z.string(),
+  position: z.string(),
+  logits: z.string(),
+  maxTokens: z.int().positive().max(MOST_TOKENS),
+  endToken: z.int().nonnegative(),
+});
+
 const manifestSchema = z.strictObject({
   versions: z.record(z.string().regex(/^[1-9][0-9]*$/, "expected a version"), versionSchema)
     .optional(),
@@ -53,6 +67,12 @@ const manifestSchema = z.strictObject({
   pin: z.boolean().optional(),
   samples: z.array(z.array(tensorSchema)).optional(),
   labels: z.record(z.string(), z.array(z.string())).optional(),
+  carry: z.record(z.string(), z.string()).optional(),
+  maxIdleSeconds: z.number().positive().max(LONGEST_IDLE_SECONDS).optional(),
+  generation: generationSchema.optional(),
+  checkpoint: z.string().refine(isModelName, {
+    error: ({ input }) => `is ${JSON.stringify(input)}; ${NAME_RULE}`,
+  }).optional(),
 });
 
 /** Whether requests may be joined, as a probe found out. */
@@ -97,6 +117,14 @@ export interface Manifest {
   readonly samples?: readonly (readonly Tensor[])[];
   /** Labels by output name. */
   readonly labels?: Readonly<Record<string, readonly string[]>>;
+  /** Inputs by the outputs whose values they take in a sequence's next iteration. */
+  readonly carry?: Readonly<Record<string, string>>;
+  /** A sequence that waits longer for its client is ended; 60 when absent. */
+  readonly maxIdleSeconds?: number;
+  /** How the model generates text. */
+  readonly generation?: GenerationRule;
+  /** The model whose versions the checkpoints of its jobs are; itself when absent. */
+  readonly checkpoint?: string;
 }
 
 /**

@@ -3,10 +3,11 @@
  *
  * @module
  */
-import type { BatchingRule, ModelSignature } from "../model.ts";
+import type { BatchingRule, CarriedTensor, ModelSignature } from "../model.ts";
 import { type BatchingProbe, DEFAULT_MAX_BATCH } from "../manifest.ts";
 import type { TensorSpec } from "../tensor.ts";
 import type { ModelConfig } from "../triton_config/model_config.ts";
+import { sequenceDelayMicros } from "../triton_config/sequence_batching.ts";
 
 /** What the rule depends on. */
 export interface BatchingFacts {
@@ -20,6 +21,8 @@ export interface BatchingFacts {
   readonly probe?: BatchingProbe;
   /** The manifest's limit of rows. */
   readonly maxBatch?: number;
+  /** The rule is for sequences, which these tensors make; it is for plain requests when absent. */
+  readonly carry?: readonly CarriedTensor[];
 }
 
 /**
@@ -29,7 +32,9 @@ export interface BatchingFacts {
 export function batchingRule(facts: BatchingFacts): BatchingRule {
   const { signature, config, probe } = facts;
   const declared = config?.max_batch_size;
-  if (declared !== undefined && declared > 0) return declaredRule(facts, declared, config);
+  if (config !== undefined && declared !== undefined && declared > 0) {
+    return declaredRule(facts, declared, config);
+  }
   if (facts.isDynamicallyQuantised) return separate(signature, QUANTISED);
   if (declared === 0) return separate(signature, "Its configuration sets max_batch_size to 0");
   const maxRows = facts.maxBatch ?? DEFAULT_MAX_BATCH;
@@ -38,7 +43,7 @@ export function batchingRule(facts: BatchingFacts): BatchingRule {
     if (!probe.join) return separate(signature, probe.reason);
     return { ...probe, maxRows, maxDelayMicros: 0, probe: false };
   }
-  const obstacle = obstacleToJoining(signature);
+  const obstacle = obstacleToJoining(facts);
   if (obstacle !== undefined) return separate(signature, obstacle);
   return { ...separate(signature, "Not probed yet"), maxRows, probe: true };
 }
@@ -48,21 +53,26 @@ const QUANTISED =
 
 /** With a batch dimension that the configuration vouches for, as Triton does. */
 function declaredRule(
-  { signature, isDynamicallyQuantised }: BatchingFacts,
+  { signature, isDynamicallyQuantised, carry }: BatchingFacts,
   maxRows: number,
-  config: ModelConfig | undefined,
+  config: ModelConfig,
 ): BatchingRule {
-  const batcher = config?.dynamic_batching;
+  const { dynamic_batching, sequence_batching } = config;
+  const isOfSequences = carry !== undefined && sequence_batching !== undefined;
+  const scheduler = isOfSequences ? "sequence_batching" : "dynamic_batching";
+  const isThere = config[scheduler] !== undefined;
   return {
     maxRows,
-    join: batcher !== undefined && maxRows > 1 && !isDynamicallyQuantised,
-    reason: batcher === undefined
-      ? "Its configuration has no dynamic_batching"
+    join: isThere && maxRows > 1 && !isDynamicallyQuantised,
+    reason: !isThere
+      ? `Its configuration has no ${scheduler}`
       : isDynamicallyQuantised
       ? QUANTISED
-      : `Its configuration has dynamic_batching with max_batch_size ${maxRows}`,
-    batchedInputs: signature.inputs.map(() => true),
-    maxDelayMicros: batcher?.max_queue_delay_microseconds ?? 0,
+      : `Its configuration has ${scheduler} with max_batch_size ${maxRows}`,
+    batchedInputs: signature.inputs.map(({ name }) => !carry?.some(({ input }) => input === name)),
+    maxDelayMicros: isOfSequences
+      ? sequenceDelayMicros(sequence_batching)
+      : dynamic_batching?.max_queue_delay_microseconds ?? 0,
     probe: false,
   };
 }
@@ -80,14 +90,29 @@ function separate({ inputs }: ModelSignature, reason: string): BatchingRule {
 }
 
 /** Why no dimension can be the batch, judged by the declared shapes alone. */
-function obstacleToJoining({ inputs, outputs }: ModelSignature): string | undefined {
+function obstacleToJoining({ signature, carry = [] }: BatchingFacts): string | undefined {
+  const whole = carry.find(({ batchAxis }) => batchAxis < 0);
+  if (whole !== undefined) {
+    return `Carried input "${whole.input}" has no free dimension to join sequences along`;
+  }
+  const inputs = signature.inputs.filter(({ name }) => !carry.some(({ input }) => input === name));
+  const outputs = signature.outputs.filter(({ name }) =>
+    !carry.some(({ output }) => output === name)
+  );
   const batched = inputs.filter(leadsFree);
   if (batched.length === 0) return "No input leads with a free dimension";
-  const named = batched.filter((input) => input.dimNames?.[0] !== undefined);
-  const other = named.find((input) => input.dimNames![0] !== named[0].dimNames![0]);
+  const joined = [
+    ...batched.map((spec) => ({ spec, dimension: spec.dimNames?.[0] })),
+    ...carry.map(({ input, batchAxis }) => {
+      const spec = signature.inputs.find(({ name }) => name === input)!;
+      return { spec, dimension: spec.dimNames?.[batchAxis] };
+    }),
+  ];
+  const named = joined.filter(({ dimension }) => dimension !== undefined);
+  const other = named.find(({ dimension }) => dimension !== named[0].dimension);
   if (other !== undefined) {
-    return `Inputs ${quote(named[0])} and ${quote(other)} lead with different free dimensions ` +
-      `(${named[0].dimNames![0]}, ${other.dimNames![0]})`;
+    return `Inputs ${quote(named[0].spec)} and ${quote(other.spec)} have different free ` +
+      `dimensions (${named[0].dimension}, ${other.dimension})`;
   }
   const fixed = outputs.find((output) => !output.unranked && !leadsFree(output));
   if (fixed !== undefined) {

@@ -12,9 +12,12 @@ import { isDynamicallyQuantised, signatureOf } from "../onnx/signature.ts";
 import type { ModelConfig } from "../triton_config/model_config.ts";
 import { completeConfig, reconcile } from "../triton_config/reconcile.ts";
 import { batchingRule } from "./batching.ts";
+import { declaredCarry } from "./carried_tensors.ts";
+import { MANIFEST } from "./manifest_file.ts";
 import { type FileEntry, type ModelFiles, versionsIn } from "./model_files.ts";
 import { containedPath } from "./names.ts";
 import { type ModelSettings, readSettings, type SettingsOptions } from "./read_settings.ts";
+import { sequenceRule } from "./sequence_rule.ts";
 
 /** What an ONNX file says; kept for as long as the file does not change. */
 export interface OnnxFacts {
@@ -75,20 +78,31 @@ async function readVersion(version: number, shared: Shared): Promise<Model> {
   }
   const facts = await onnxFacts(path, file, shared);
   const external = await externalEntries(path, facts.externalData, files);
+  const sources = { manifest, manifestName: files.describe(MANIFEST), config, where };
+  const carry = declaredCarry(sources);
   const signature = config === undefined
     ? facts.signature
-    : reconcile(config, facts.signature, where);
-  const record = manifest.versions?.[version];
+    : reconcile(config, facts.signature, where, carry);
   const fileBytes = file.size + external.reduce((sum, entry) => sum + entry.size, 0);
-  // Samples and a probe's result are left out: they change nothing of a model that is loaded.
+  // A version that was replaced by hand has another size than the one that was probed.
+  const probed = manifest.versions?.[version]?.bytes === fileBytes
+    ? manifest.versions[version]
+    : undefined;
+  const { isDynamicallyQuantised } = facts;
+  const sequence = sequenceRule({
+    ...sources,
+    name,
+    carry,
+    signature,
+    isDynamicallyQuantised,
+    probe: probed?.sequenceBatching,
+  });
   const { maxBatch, priority, weight, pin } = manifest;
-  const settings = JSON.stringify([config, maxBatch, priority, weight, pin, [...shared.labels]]);
   const batching = batchingRule({
     signature,
-    isDynamicallyQuantised: facts.isDynamicallyQuantised,
+    isDynamicallyQuantised,
     config,
-    // A version that was replaced by hand has another size than the one that was probed.
-    probe: record?.bytes === fileBytes ? record.batching : undefined,
+    probe: probed?.batching,
     maxBatch,
   });
   return {
@@ -96,17 +110,24 @@ async function readVersion(version: number, shared: Shared): Promise<Model> {
     version,
     file: file.path === undefined ? { bytes: file.bytes } : { path: file.path },
     fileBytes,
-    fingerprint: digest([file, ...external].map((entry) => entry.fingerprint), settings),
+    fingerprint: digest([file, ...external].map((entry) => entry.fingerprint), settingsOf(shared)),
     signature,
     maxBatchSize: config?.max_batch_size ?? 0,
     batching,
-    config: completeConfig(config ?? {}, name, fileName, signature),
+    ...(sequence && { sequence }),
+    config: completeConfig(config ?? {}, name, fileName, signature, sequence),
     labels: shared.labels,
     samples: manifest.samples ?? [],
     priority: priority ?? config?.dynamic_batching?.default_priority_level ?? 0,
     weight: weight ?? 1,
     pin: pin ?? false,
   };
+}
+
+/** Samples and what a probe found are left out: they change nothing of a model that is loaded. */
+function settingsOf({ config, manifest, labels }: ModelSettings): string {
+  const { versions: _versions, samples: _samples, ...settings } = manifest;
+  return JSON.stringify([config, settings, [...labels]]);
 }
 
 function digest(...parts: (string | readonly string[])[]): string {

@@ -11,6 +11,8 @@ import {
   parseConfigText,
   type ParsedConfig,
 } from "../triton_config/model_config.ts";
+import { checkSequenceBatching } from "../triton_config/sequence_batching.ts";
+import { MANIFEST } from "./manifest_file.ts";
 import type { ModelFiles } from "./model_files.ts";
 import { containedPath } from "./names.ts";
 
@@ -48,10 +50,10 @@ export async function readSettings(
   options: SettingsOptions,
 ): Promise<ModelSettings> {
   const { config, where } = await readConfig(name, files, options);
-  const manifestText = await readText(files, "manifest.json");
+  const manifestText = await readText(files, MANIFEST);
   const manifest = manifestText === undefined
     ? {}
-    : parseManifest(manifestText, files.describe("manifest.json"));
+    : parseManifest(manifestText, files.describe(MANIFEST));
   const fileName = containedPath(
     config?.default_model_filename || "model.onnx",
     `${where}: "default_model_filename"`,
@@ -101,6 +103,9 @@ function checkServable(name: string, config: ModelConfig, where: string): void {
   }
   if (config.ensemble_scheduling !== undefined) {
     throw refuse(`"ensemble_scheduling": ensembles are not served`, "unsupported");
+  }
+  if (config.sequence_batching !== undefined) {
+    checkSequenceBatching(config.sequence_batching, where);
   }
 }
 

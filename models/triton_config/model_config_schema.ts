@@ -140,15 +140,18 @@ const dynamicBatching = message({
 const sequenceBatching = message({
   direct: choice(
     "strategy_choice",
-    message({ max_queue_delay_microseconds: uint64, minimum_slot_utilization: scalar("float") }),
+    message({
+      max_queue_delay_microseconds: uint64,
+      minimum_slot_utilization: noted(scalar("float")),
+    }),
   ),
   oldest: choice(
     "strategy_choice",
     message({
-      max_candidate_sequences: int32,
-      preferred_batch_size: repeated(int32),
+      max_candidate_sequences: noted(int32),
+      preferred_batch_size: noted(repeated(int32)),
       max_queue_delay_microseconds: uint64,
-      preserve_ordering: flag,
+      preserve_ordering: noted(flag),
     }),
   ),
   max_sequence_idle_microseconds: uint64,
@@ -179,8 +182,8 @@ const sequenceBatching = message({
       data_file: choice("state_data", text),
       name: text,
     })),
-    use_same_buffer_for_input_output: flag,
-    use_growable_memory: flag,
+    use_same_buffer_for_input_output: noted(flag),
+    use_growable_memory: noted(flag),
   })),
   iterative_sequence: flag,
 });
@@ -245,7 +248,7 @@ export const MODEL_CONFIG = {
   batch_output: noted(repeated(batchOutput)),
   optimization: noted(optimization),
   dynamic_batching: choice("scheduling_choice", dynamicBatching),
-  sequence_batching: noted(choice("scheduling_choice", sequenceBatching)),
+  sequence_batching: choice("scheduling_choice", sequenceBatching),
   ensemble_scheduling: noted(choice("scheduling_choice", ensembleScheduling)),
   instance_group: noted(repeated(instanceGroup)),
   default_model_filename: text,

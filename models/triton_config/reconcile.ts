@@ -4,7 +4,7 @@
  * @module
  */
 import { SluiceError } from "../errors.ts";
-import type { ModelSignature } from "../model.ts";
+import type { ModelSignature, SequenceRule } from "../model.ts";
 import type { Datatype, TensorSpec } from "../tensor.ts";
 import type { ModelConfig } from "./model_config.ts";
 import { MODEL_CONFIG } from "./model_config_schema.ts";
@@ -20,19 +20,32 @@ type Refuse = (fault: string) => SluiceError;
  * outputs that it does not list are left out. Order and batch dimension stay the file's.
  *
  * @param where How errors call the configuration.
+ * @param carry What carries over between a sequence's iterations: it need not be listed.
  * @throws {SluiceError} `invalid_argument` where the two contradict one another.
  */
 export function reconcile(
   config: ModelConfig,
   signature: ModelSignature,
   where: string,
+  carry: readonly { readonly input: string; readonly output: string }[] = [],
 ): ModelSignature {
   const refuse: Refuse = (fault) => new SluiceError("invalid_argument", `${where}: ${fault}`);
   const maxBatch = config.max_batch_size ?? 0;
   if (maxBatch < 0) throw refuse(`"max_batch_size" is ${maxBatch}; expected 0 or more`);
   const batched = maxBatch > 0;
+  const states = config.sequence_batching?.state ?? [];
+  const carried = (side: "input" | "output"): Listed[] => [
+    ...carry.map((one) => ({ name: one[side] })),
+    ...states.map(({ data_type, dims, ...names }) => ({
+      name: names[`${side}_name`],
+      data_type,
+      dims,
+    })),
+  ];
   const inputs = narrow("input", config.input, signature.inputs, batched, refuse);
   const outputs = narrow("output", config.output, signature.outputs, batched, refuse);
+  addCarried("input", carried("input"), inputs, signature.inputs, batched, refuse);
+  addCarried("output", carried("output"), outputs, signature.outputs, batched, refuse);
   for (const { name, optional } of signature.inputs) {
     if (inputs.has(name) || optional) continue;
     throw refuse(`"input" does not list ${JSON.stringify(name)}, which the model needs`);
@@ -66,6 +79,21 @@ function narrow(
     result.set(name, narrowed(side, tensor, spec, batched, refuse));
   }
   return result;
+}
+
+/** What carries over is there though it may not be listed; what the model lacks is refused later. */
+function addCarried(
+  side: "input" | "output",
+  carried: readonly Listed[],
+  result: Map<string, TensorSpec>,
+  specs: readonly TensorSpec[],
+  batched: boolean,
+  refuse: Refuse,
+): void {
+  for (const tensor of carried) {
+    const spec = result.get(tensor.name!) ?? specs.find(({ name }) => name === tensor.name);
+    if (spec !== undefined) result.set(spec.name, narrowed(side, tensor, spec, batched, refuse));
+  }
 }
 
 function checkLeadsWithBatch(side: string, { name, shape, unranked }: TensorSpec, refuse: Refuse) {
@@ -118,21 +146,41 @@ function tritonType(datatype: Datatype): `TYPE_${string}` {
  * A configuration with everything that Triton fills in itself, every field at its default.
  *
  * @param signature What {@linkcode reconcile} gave.
+ * @param sequence What carries over is shown as the states of `sequence_batching`, wherever it was
+ *   declared; it is no input or output where every request must be part of a sequence.
  */
 export function completeConfig(
   config: ModelConfig,
   name: string,
   fileName: string,
   signature: ModelSignature,
+  sequence?: SequenceRule,
 ): Record<string, unknown> {
   const maxBatch = config.max_batch_size ?? 0;
+  const dimsOf = ({ shape }: TensorSpec) => maxBatch > 0 ? shape.slice(1) : shape;
+  const hidden = new Set(
+    sequence?.required ? sequence.carry.flatMap(({ input, output }) => [input, output]) : [],
+  );
   const listed = (side: readonly Listed[] | undefined, specs: readonly TensorSpec[]) =>
-    specs.map((spec) => {
+    specs.filter((spec) => !hidden.has(spec.name)).map((spec) => {
       const own = side?.find((tensor) => tensor.name === spec.name);
-      const dims = maxBatch > 0 ? spec.shape.slice(1) : spec.shape;
       const optional = spec.optional === true ? { optional: true } : {};
-      return { dims, ...optional, ...own, name: spec.name, data_type: tritonType(spec.datatype) };
+      return {
+        dims: dimsOf(spec),
+        ...optional,
+        ...own,
+        name: spec.name,
+        data_type: tritonType(spec.datatype),
+      };
     });
+  const { direct, oldest, ...sequences } = config.sequence_batching ?? {};
+  const states = (sequence?.carry ?? []).map(({ input, output, datatype }) => ({
+    ...sequences.state?.find(({ input_name }) => input_name === input),
+    input_name: input,
+    output_name: output,
+    data_type: tritonType(datatype),
+    dims: dimsOf(signature.inputs.find((spec) => spec.name === input)!),
+  }));
   return withDefaults(MODEL_CONFIG, {
     ...config,
     name,
@@ -149,6 +197,14 @@ export function completeConfig(
     },
     ...(config.dynamic_batching === undefined ? {} : {
       dynamic_batching: { preferred_batch_size: [maxBatch], ...config.dynamic_batching },
+    }),
+    ...(sequence === undefined || config.dynamic_batching !== undefined ? {} : {
+      sequence_batching: {
+        ...(oldest === undefined ? { direct: direct ?? {} } : { oldest }),
+        ...sequences,
+        max_sequence_idle_microseconds: sequence.maxIdleMicros,
+        state: states,
+      },
     }),
     instance_group: config.instance_group ?? [{ name, kind: "KIND_CPU", count: 1 }],
     default_model_filename: fileName,

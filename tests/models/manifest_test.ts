@@ -10,6 +10,8 @@ Deno.test("parseManifest() reads back what formatManifest() writes", () => {
         bytes: 12,
         source: "npm:a@1.0.0/b",
         batching: { join: true, reason: "Equal", batchedInputs: [true, false] },
+        sequenceBatching: { join: false, reason: "Differ", batchedInputs: [] },
+        job: { id: "j1", iterations: 500 },
       },
     },
     maxBatch: 8,
@@ -18,6 +20,10 @@ Deno.test("parseManifest() reads back what formatManifest() writes", () => {
     pin: true,
     samples: [[{ name: "x", datatype: "UINT8", shape: [2], data: Uint8Array.of(1, 2) }]],
     labels: { y: ["cat", "dog"] },
+    carry: { next: "state" },
+    maxIdleSeconds: 0.5,
+    generation: { tokens: "t", position: "p", logits: "l", maxTokens: 16, endToken: 256 },
+    checkpoint: "trained",
   };
   assert.deepEqual(parseManifest(formatManifest(manifest), "manifest.json"), manifest);
   assert.deepEqual(parseManifest("{}", "manifest.json"), {});
@@ -36,6 +42,18 @@ Deno.test("parseManifest() refuses what is wrong, naming file and field", () => 
   refuses('{"priority": 1.5}', /"priority": /);
   refuses('{"versions": {"01": {}}}', /"versions\.01": /);
   refuses('{"versions": {"1": {"sha256": "abc"}}}', /"versions\.1\.sha256": expected 64 hex/);
+  refuses('{"carry": {"a": 1}}', /"carry\.a": .*string/);
+  refuses('{"maxIdleSeconds": 0}', /"maxIdleSeconds": /);
+  refuses('{"maxIdleSeconds": 1e9}', /"maxIdleSeconds": .*604800/);
+  refuses('{"checkpoint": "../a"}', /"checkpoint": is "..\/a"; expected a model's name/);
+  refuses('{"generation": {"tokens": "t"}}', /"generation\.position": /);
+  const generation = { tokens: "t", position: "p", logits: "l", maxTokens: 1, endToken: 0 };
+  const generating = (changes: object) =>
+    JSON.stringify({ generation: { ...generation, ...changes } });
+  refuses(generating({ maxTokens: 0 }), /"generation\.maxTokens": /);
+  refuses(generating({ maxTokens: 2 ** 21 }), /"generation\.maxTokens": .*1048576/);
+  refuses(generating({ endToken: -1 }), /"generation\.endToken": /);
+  refuses(generating({ stop: 1 }), /"generation": .*"stop"/);
   refuses(
     '{"samples": [[{"name": "x", "datatype": "FP32", "shape": [2], "data": [1]}]]}',
     /"samples\.0\.0": has 4 bytes; its datatype and shape need 8/,

@@ -90,7 +90,7 @@ Deno.test("batchingRule() says which shape stands in the way", () => {
     outputs: [{ name: "y", datatype: "FP32", shape: ["n", 2] }],
     nodes: [],
   });
-  assert.match(reasonOf(mixed), /"a" and "b" lead with different free dimensions \(n, time\)/);
+  assert.match(reasonOf(mixed), /"a" and "b" have different free dimensions \(n, time\)/);
   const reduced = fixtures.onnxModel({
     inputs: [{ name: "a", datatype: "FP32", shape: ["n", 2] }],
     outputs: [{ name: "y", datatype: "FP32", shape: [2] }],
