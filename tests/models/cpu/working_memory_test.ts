@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { inputElements, WorkingMemory } from "../../../models/cpu/working_memory.ts";
+import {
+  inputElements,
+  iterationElements,
+  WorkingMemory,
+} from "../../../models/cpu/working_memory.ts";
 import type { TensorShape } from "../../../models/tensor.ts";
+import { recurrentModel } from "../../fixtures/sequence_models.ts";
 
 const MIB = 1 << 20;
 
@@ -12,6 +17,13 @@ Deno.test("inputElements() adds up all inputs, scalars as one", () => {
     { name: "c", datatype: "FP32", shape: [0, 5] },
   ];
   assert.equal(inputElements(inputs), 7);
+});
+
+Deno.test("iterationElements() adds what sequences carry over, for each of them", () => {
+  const inputs: TensorShape[] = [{ name: "index", datatype: "INT64", shape: [3] }];
+  const model = recurrentModel();
+  assert.equal(iterationElements({ key: "", inputs }, model), 3);
+  assert.equal(iterationElements({ key: "", inputs, sequences: 3 }, model), 3 + 3 * (6 + 1));
 });
 
 Deno.test("estimate() gives the smallest sample that is as large", () => {
