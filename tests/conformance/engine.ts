@@ -12,11 +12,19 @@ import type { Model, ModelOverride, Repository } from "../../models/model.ts";
 import { FileRepository } from "../../models/repository.ts";
 import { type Tensor } from "../../models/tensor.ts";
 import { POLICIES } from "../../policies/mod.ts";
-import type { Engine, Timing } from "../../server/engine/api.ts";
+import type {
+  Engine,
+  InferenceRequest,
+  SequenceRequest,
+  SequenceStep,
+  Timing,
+} from "../../server/engine/api.ts";
 import type { LogEntry } from "../../server/engine/decision_log.ts";
 import { type EngineOptions, openEngine } from "../../server/engine/engine.ts";
 import { replay } from "../../server/engine/replay.ts";
-import { identityModel } from "../fixtures/onnx.ts";
+import { seededRandom } from "../../models/random.ts";
+import { identityModel, int64 } from "../fixtures/onnx.ts";
+import { recurrentModel, TABLE_ROWS } from "../fixtures/sequence_models.ts";
 
 /** A device to run the suite on. */
 export interface EngineSubject {
@@ -38,9 +46,12 @@ class UploadedModels implements Repository {
   readonly #files = new Map<string, ModelOverride>();
   readonly #reader = new FileRepository(Deno.cwd());
 
-  add(name: string, file: Uint8Array<ArrayBuffer>, config?: object): void {
+  add(name: string, file: Uint8Array<ArrayBuffer>, config?: object, manifest: object = {}): void {
     this.#files.set(name, {
-      files: new Map([["1/model.onnx", file]]),
+      files: new Map([
+        ["1/model.onnx", file],
+        ["manifest.json", new TextEncoder().encode(JSON.stringify(manifest))],
+      ]),
       config: config && JSON.stringify(config),
     });
   }
@@ -59,6 +70,15 @@ const JOINED = { max_batch_size: 8, dynamic_batching: {} };
 function tensor(name: string, rows: number, value: number): Tensor {
   const data = new Uint8Array(new Float32Array(rows * 4).map((_, i) => value + i).buffer);
   return { name, datatype: "FP32", shape: [rows, 4], data };
+}
+
+function indexTensor(index: number): Tensor {
+  return { name: "index", datatype: "INT64", shape: [1], data: int64([index]) };
+}
+
+function indices(seed: number): () => number {
+  const random = seededRandom(seed);
+  return () => Math.floor(random() * TABLE_ROWS);
 }
 
 /** Registers the suite's tests for one device. */
@@ -189,8 +209,51 @@ export function engineSuite(subject: EngineSubject): void {
     assert.equal((await gateway.all(sent)).filter(({ outputs }) => outputs).length, 20);
   });
 
+  test("sequences get together what they get alone, whoever joins and leaves", async (gateway) => {
+    const lengths = [9, 2, 5, 1, 7, 3, 8, 4];
+    const together: Promise<string[]>[] = [];
+    for (const [seed, length] of lengths.entries()) {
+      together.push(gateway.sequence(length, seed));
+      if (seed % 3 === 1) await subject.elapse();
+    }
+    const joined = await gateway.until(Promise.all(together));
+    for (const [seed, length] of lengths.entries()) {
+      const alone = await gateway.until(gateway.sequence(length, seed));
+      assert.equal(alone.length, length);
+      assert.deepEqual(joined[seed], alone);
+    }
+    const served = gateway.engine.find("recurrent");
+    assert.equal(served.openSequences, 0);
+    const state = gateway.engine.memory().filter((use) => use.class === "state");
+    assert.deepEqual(state.filter(({ bytes }) => bytes > 0), []);
+  });
+
+  test("a client's sequence keeps its state between requests", async (gateway) => {
+    const request = (sequence: SequenceStep) =>
+      gateway.send("recurrent", indexTensor(3), { sequence });
+    const pipelined = [
+      request({ id: 1, start: true, end: false }),
+      request({ id: 1, start: false, end: false }),
+      request({ id: 1, start: false, end: true }),
+    ];
+    const answers = (await gateway.all(pipelined)).map(({ outputs }) => `${outputs![0].data}`);
+    assert.equal(new Set(answers).size, 3, "equal inputs, other states");
+    const alone = await gateway.until(gateway.sequence(3, 0, () => 3));
+    assert.deepEqual(answers, alone);
+  });
+
+  test("sequences end with their model, and their memory comes back", async (gateway) => {
+    const endless = gateway.sequence(Infinity, 1, undefined, { endless: true });
+    const ended = gateway.until(assert.rejects(endless, { code: "not_ready" }));
+    await subject.elapse();
+    await gateway.until(gateway.engine.unload("recurrent"));
+    await ended;
+    assert.deepEqual(gateway.engine.memory().filter(({ model }) => model === "recurrent"), []);
+  });
+
   test("a recorded log replays to the same decisions", async (gateway) => {
     for (let round = 0; round < 6; round++) {
+      const sequences = [gateway.sequence(12, round), gateway.sequence(3, 2 * round)];
       const sent = Array.from(
         { length: 25 },
         (_, i) =>
@@ -202,6 +265,7 @@ export function engineSuite(subject: EngineSubject): void {
       await subject.elapse();
       gateway.engine.setPolicy([...POLICIES.keys()][round % POLICIES.size]);
       await gateway.all(sent);
+      await gateway.until(Promise.all(sequences));
     }
     const decided = gateway.log.filter(({ event }) => ["start", "idle", "discard"].includes(event));
     assert.ok(decided.length > 20);
@@ -227,6 +291,14 @@ class TestGateway implements AsyncDisposable {
     models.add("alone", identityModel("FP32", ["batch", 4]), { max_batch_size: 0 });
     models.add("joined", identityModel("FP32", ["batch", 4]), JOINED);
     models.add("text", identityModel("BYTES", ["batch", 1]), JOINED);
+    models.add("recurrent", recurrentModel().file.bytes!, undefined, {
+      carry: { memory_next: "memory", last_next: "last" },
+      samples: [[
+        { name: "index", datatype: "INT64", shape: [1], data: [1] },
+        { name: "memory", datatype: "FP32", shape: [2, 1, 3], data: Array(6).fill(0) },
+        { name: "last", datatype: "INT64", shape: [1], data: [0] },
+      ]],
+    });
     const log: LogEntry[] = [];
     const options: EngineOptions = {
       device,
@@ -240,12 +312,43 @@ class TestGateway implements AsyncDisposable {
     return new TestGateway(subject, device, engine, models, log);
   }
 
+  /** The outputs of a sequence of so many iterations, whose inputs come from a seed. */
+  sequence(
+    length: number,
+    seed: number,
+    index: (() => number) | undefined = indices(seed),
+    changes: Partial<SequenceRequest> = {},
+  ): Promise<string[]> {
+    const next = () => [indexTensor(index())];
+    return new Promise((resolve, reject) => {
+      const outputs: string[] = [];
+      this.engine.openSequence({
+        served: this.engine.find("recurrent"),
+        id: "",
+        inputs: next(),
+        priority: 0,
+        timeoutMicros: 0,
+        endless: false,
+        iterations: length,
+        advance: ([{ data }]) => {
+          outputs.push(`${data}`);
+          if (outputs.length < length) return next();
+          resolve(outputs);
+          return "end";
+        },
+        fail: reject,
+        ...changes,
+      });
+    });
+  }
+
   send(
     model: string,
     input: Tensor,
-    options: { priority?: number; timeoutMicros?: number; signal?: AbortSignal } = {},
+    options: Partial<Pick<InferenceRequest, "priority" | "timeoutMicros" | "signal" | "sequence">> =
+      {},
   ): Promise<Answer> {
-    const { priority = 0, timeoutMicros = 0, signal } = options;
+    const { priority = 0, timeoutMicros = 0, signal, sequence } = options;
     return new Promise((resolve) => {
       this.engine.submit({
         served: this.engine.find(model),
@@ -254,6 +357,7 @@ class TestGateway implements AsyncDisposable {
         priority,
         timeoutMicros,
         signal,
+        sequence,
         respond: (outputs, timing) => {
           this.answered++;
           const kept = outputs.map(({ name, datatype, shape, data }) => ({
