@@ -4,7 +4,13 @@
  *
  * @module
  */
-import type { Engine, InferenceRequest, ServedModel, Timing } from "../../engine/api.ts";
+import type {
+  Engine,
+  InferenceRequest,
+  SequenceStep,
+  ServedModel,
+  Timing,
+} from "../../engine/api.ts";
 import { SluiceError, toSluiceError } from "../../../models/errors.ts";
 import { elementCount, type Tensor } from "../../../models/tensor.ts";
 import { acceptedCoding, type ContentCoding, contentCoding } from "../compression.ts";
@@ -106,6 +112,8 @@ class Call implements InferenceRequest {
   readonly inputs: readonly Tensor[];
   readonly priority: number;
   readonly timeoutMicros: number;
+  readonly tenant: string | undefined;
+  readonly sequence: SequenceStep | undefined;
   readonly #http: Request;
   /** Holds binary inputs, which outputs may be views of. */
   readonly #body: Uint8Array<ArrayBuffer>;
@@ -126,6 +134,8 @@ class Call implements InferenceRequest {
     this.inputs = decoded.inputs;
     this.priority = decoded.priority;
     this.timeoutMicros = decoded.timeoutMicros;
+    this.tenant = decoded.tenant;
+    this.sequence = decoded.sequence;
     this.#http = http;
     this.#body = body;
     this.#choice = choice;
@@ -139,7 +149,7 @@ class Call implements InferenceRequest {
 
   respond(outputs: readonly Tensor[], timing: Timing): void {
     try {
-      const chosen = pick(this.served, this.#choice, outputs);
+      const chosen = pick(this, this.#choice, outputs);
       const head = responseHead(this.served, this.id);
       const serverTiming = formatTiming(timing);
       const accepted = this.#http.headers.get("accept-encoding");
@@ -183,27 +193,25 @@ class Call implements InferenceRequest {
 }
 
 function pick(
-  served: ServedModel,
+  { served, sequence }: InferenceRequest,
   choice: OutputChoice,
   outputs: readonly Tensor[],
 ): EncodedOutput[] {
-  const { names } = textsOf(served);
+  const { names, places } = textsOf(served);
   const chosen: EncodedOutput[] = [];
   for (let i = 0; i < outputs.length; i++) {
     const tensor = outputs[i];
-    const quotedName = names[i];
+    const at = sequence === undefined ? i : places[i];
+    const quotedName = names[at];
     if (typeof choice === "boolean") {
       chosen.push({ quotedName, tensor, binary: choice });
       continue;
     }
-    const wanted = choice[i];
+    const wanted = choice[at];
     if (wanted === undefined) continue;
     const { binary, classes } = wanted;
-    chosen.push(
-      classes > 0
-        ? { quotedName, tensor, binary, classification: classificationOf(served.model, i, classes) }
-        : { quotedName, tensor, binary },
-    );
+    const classification = classes > 0 ? classificationOf(served.model, at, classes) : undefined;
+    chosen.push({ quotedName, tensor, binary, classification });
   }
   return chosen;
 }
@@ -225,6 +233,8 @@ interface ModelTexts {
   readonly head: string;
   /** The outputs' names as JSON. */
   readonly names: readonly string[];
+  /** Places of the outputs that a sequence's requests get: the others carry over to the next. */
+  readonly places: readonly number[];
 }
 
 const texts = new WeakMap<ServedModel, ModelTexts>();
@@ -232,11 +242,15 @@ const texts = new WeakMap<ServedModel, ModelTexts>();
 function textsOf(served: ServedModel): ModelTexts {
   let known = texts.get(served);
   if (known === undefined) {
-    const { name, version, signature } = served.model;
+    const { name, version, signature, sequence } = served.model;
+    const carried = sequence?.carry.map(({ output }) => output) ?? [];
     known = {
       known: { model: name, names: signature.inputs.map((input) => input.name) },
       head: `{"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`,
       names: signature.outputs.map((output) => JSON.stringify(output.name)),
+      places: [...signature.outputs.keys()].filter((at) =>
+        !carried.includes(signature.outputs[at].name)
+      ),
     };
     texts.set(served, known);
   }

@@ -66,12 +66,14 @@ export interface ModelMetadata {
 const PLATFORM = "onnxruntime_onnx";
 
 /**
- * A model's metadata.
+ * A model's metadata. What only ever runs in sequences shows no tensors that carry over from one
+ * request to the next, as in Triton: nobody can give or get them.
  *
  * @param versions What `versions` lists, ascending.
  */
 export function modelMetadata(model: Model, versions: readonly ServedModel[]): ModelMetadata {
   const { platform } = model.config;
+  const carry = model.sequence?.required ? model.sequence.carry : [];
   const tensor = ({ name, datatype, shape, unranked }: TensorSpec) => ({
     name,
     datatype,
@@ -81,7 +83,9 @@ export function modelMetadata(model: Model, versions: readonly ServedModel[]): M
     name: model.name,
     versions: versions.map(({ model }) => String(model.version)),
     platform: typeof platform === "string" && platform !== "" ? platform : PLATFORM,
-    inputs: model.signature.inputs.map(tensor),
-    outputs: model.signature.outputs.map(tensor),
+    inputs: model.signature.inputs
+      .filter(({ name }) => !carry.some(({ input }) => input === name)).map(tensor),
+    outputs: model.signature.outputs
+      .filter(({ name }) => !carry.some(({ output }) => output === name)).map(tensor),
   };
 }

@@ -8,6 +8,7 @@ import type { Model } from "../../../models/model.ts";
 import { DATATYPE_BYTES } from "../../../models/tensor.ts";
 import { frameElements } from "../../../models/bytes_elements.ts";
 import { invalid } from "./fields.ts";
+import { NO_PARAMETERS } from "./parameters.ts";
 import type { DecodedRequest } from "./request.ts";
 
 /**
@@ -57,8 +58,7 @@ export function decodeRaw(model: Model, body: Uint8Array<ArrayBuffer>): DecodedR
   return {
     id: "",
     inputs: [{ name, datatype, shape, data }],
+    ...NO_PARAMETERS,
     binaryOutputs: true,
-    priority: 0,
-    timeoutMicros: 0,
   };
 }

@@ -2,8 +2,7 @@
  * An inference request's body as named tensors: JSON, JSON followed by binary tensors, or nothing
  * but one raw tensor. Pure, and free of models: it also runs in a Worker.
  *
- * Format: KServe's Open Inference Protocol v2 with Triton's binary tensor data, parameters and
- * schedule policy extensions.
+ * Format: KServe's Open Inference Protocol v2 with Triton's binary tensor data extension.
  *
  * @module
  */
@@ -16,6 +15,7 @@ import { checkElementCount, checkElementsWithNul } from "./bytes_limits.ts";
 import { needsExactJson, parseExactJson } from "./exact_json.ts";
 import { array, boolean, invalid, object, string, wholeNumber } from "./fields.ts";
 import { jsonToBytes } from "./json_to_bytes.ts";
+import { decodeParameters, type Parameters } from "./parameters.ts";
 
 /** An entry of a request's `outputs`. */
 export interface RequestedOutput {
@@ -28,19 +28,13 @@ export interface RequestedOutput {
 }
 
 /** What a request asks, in the gateway's own terms. */
-export interface DecodedRequest {
+export interface DecodedRequest extends Parameters {
   /** Empty when the client sent none. */
   readonly id: string;
   /** In the order they were sent. */
   readonly inputs: readonly Tensor[];
   /** Undefined when the client named none: then all are wanted. */
   readonly outputs?: readonly RequestedOutput[];
-  /** Whether outputs go out as binary data where the client named none. */
-  readonly binaryOutputs: boolean;
-  /** 1 is most urgent; 0 when none was given. */
-  readonly priority: number;
-  /** Microseconds; 0 when none was given. */
-  readonly timeoutMicros: number;
 }
 
 /** The inputs that a request may name. */
@@ -58,7 +52,7 @@ const strictDecoder = new TextDecoder("utf-8", { fatal: true });
  * Decodes a body whose first `jsonBytes` bytes are JSON and whose rest are binary tensors, which
  * become views.
  *
- * @throws {SluiceError} `invalid_argument`, or `unsupported` for shared memory and sequences.
+ * @throws {SluiceError} `invalid_argument`, or `unsupported` for shared memory.
  */
 export function decodeRequest(
   body: Uint8Array<ArrayBuffer>,
@@ -102,39 +96,6 @@ function parse(text: string, exact: boolean, hint: string): Fields {
     throw invalid(`The request is not valid JSON: ${messageOf(fault)}${hasBinary ? hint : ""}`);
   }
   return object(value, "The request");
-}
-
-type Parameters = Pick<DecodedRequest, "binaryOutputs" | "priority" | "timeoutMicros">;
-
-const NO_PARAMETERS: Parameters = { binaryOutputs: false, priority: 0, timeoutMicros: 0 };
-const SEQUENCE = ["sequence_id", "sequence_start", "sequence_end"];
-
-function decodeParameters(value: unknown): Parameters {
-  if (value === undefined) return NO_PARAMETERS;
-  const parameters = object(value, "The request's 'parameters'");
-  for (const name of Object.keys(parameters)) {
-    const value = parameters[name];
-    if (typeof value === "object") {
-      throw invalid(
-        `Parameter '${name}' is ${describe(value)}, expected a string, a number or a boolean`,
-      );
-    }
-    if (name.startsWith("triton_")) {
-      throw invalid(`Parameter '${name}' begins with 'triton_', which is reserved`);
-    }
-    if (SEQUENCE.includes(name) && value !== 0 && value !== "" && value !== false) {
-      throw new SluiceError(
-        "unsupported",
-        `Parameter '${name}' asks for a sequence, which no model here keeps state for`,
-      );
-    }
-  }
-  const { binary_data_output = false, priority = 0, timeout = 0 } = parameters;
-  return {
-    binaryOutputs: boolean(binary_data_output, "Parameter 'binary_data_output'"),
-    priority: wholeNumber(priority, "Parameter 'priority'"),
-    timeoutMicros: wholeNumber(timeout, "Parameter 'timeout'"),
-  };
 }
 
 function decodeInputs(

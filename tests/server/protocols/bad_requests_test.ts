@@ -290,22 +290,18 @@ Deno.test("infer refuses BYTES that are no text as JSON", async () => {
   assert.ok(errorOf(answer).includes("no UTF-8 text"));
 });
 
-Deno.test("infer answers 501 to shared memory and sequences", async () => {
+Deno.test("infer answers 501 to shared memory", async () => {
   const region = { shared_memory_region: "r", shared_memory_byte_size: 4 };
   for (
     const body of [
       { inputs: [{ ...x, data: undefined, parameters: region }] },
       { inputs: [x], outputs: [{ name: "y", parameters: region }] },
-      { parameters: { sequence_id: 7, sequence_start: true }, inputs: [x] },
-      { parameters: { sequence_id: "a" }, inputs: [x] },
     ]
   ) {
     const answer = await ask(app, "POST", "/v2/models/FP32/infer", body);
     assert.equal(answer.status, 501);
     errorOf(answer);
   }
-  const none = { parameters: { sequence_id: 0, sequence_start: false }, inputs: [x] };
-  assert.equal((await ask(app, "POST", "/v2/models/FP32/infer", none)).status, 200);
 });
 
 Deno.test("infer refuses a body over the limit, declared or not", async () => {
