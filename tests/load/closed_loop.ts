@@ -10,6 +10,9 @@ import type { SequenceStep } from "./payload.ts";
 import type { Client } from "./plan.ts";
 import { send, type Sending } from "./sender.ts";
 
+/** Pause of a client that gets no connection: a server that starts anew is not to be hammered. */
+const RECONNECT_MICROS = 100_000;
+
 /** Lets a client send until `endMicros`. */
 export async function closedLoop(
   { model, thinkMicros, seed, steps }: Client,
@@ -28,6 +31,7 @@ export async function closedLoop(
     const { outcome } = await send(sending, model, due, due, sequence?.step());
     sequence?.went(outcome === "ok");
     due = clock.nowMicros() - startMicros + pause();
+    if (outcome === "connection") due += RECONNECT_MICROS;
   }
   // Its state would stay with the server until it is missed.
   const rest = sequence?.last();

@@ -4,6 +4,8 @@
  * @module
  */
 import type { Clock } from "../../models/clock.ts";
+import { connectionFault } from "../../models/sources/connection_fault.ts";
+import { refusalOf } from "../../server/commands/gateway_client.ts";
 import { EventStream } from "./event_stream.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import type { Payload, SequenceStep } from "./payload.ts";
@@ -21,6 +23,8 @@ export interface TokenTimes {
 export interface Answer {
   /** In the words of the report. */
   readonly outcome: Outcome;
+  /** What the server, or the connection, said where there is no answer. */
+  readonly said?: string;
   /** A refusal that said when to come back. */
   readonly retryAfter?: boolean;
   /** Present where text was generated, to its end. */
@@ -66,8 +70,10 @@ export function exchangeWith(
     try {
       const response = await target.post(path, payload(sent[model]++, step), leave.signal);
       return await (streamed && response.ok ? readStream(response, clock) : readWhole(response));
-    } catch {
-      return { outcome: stop.aborted ? "cancelled" : late ? "timeout" : "connection" };
+    } catch (error) {
+      if (stop.aborted) return { outcome: "cancelled" };
+      if (late) return { outcome: "timeout" };
+      return { outcome: "connection", said: connectionFault(error, target.url) };
     } finally {
       timer.cancel();
       stop.removeEventListener("abort", cancel);
@@ -77,13 +83,14 @@ export function exchangeWith(
 
 async function readWhole(response: Response): Promise<Answer> {
   const { status, headers } = response;
-  const body = await response.bytes();
+  if (response.ok) {
+    await response.bytes();
+    return { outcome: "ok" };
+  }
+  const said = await refusalOf(response);
   return {
-    outcome: outcomeOf(
-      status,
-      headers.get("sluice-error-code"),
-      () => new TextDecoder().decode(body),
-    ),
+    outcome: outcomeOf(status, headers.get("sluice-error-code"), said),
+    said,
     retryAfter: headers.has("retry-after"),
   };
 }
@@ -106,14 +113,15 @@ async function readStream({ body }: Response, clock: Clock): Promise<Answer> {
     for (const data of events.push(chunk)) {
       const event = parseEvent(data);
       if (event.error !== undefined) {
-        return { outcome: outcomeOf(500, event.code ?? null, () => event.error!) };
+        const { error, code = null } = event;
+        return { outcome: outcomeOf(500, code, error), said: error };
       }
       some = true;
       if (event.text_output) atMicros.push(now);
       count = event.usage?.completion_tokens ?? count;
     }
   }
-  if (!some) return { outcome: "failed" };
+  if (!some) return { outcome: "failed", said: "a stream without an event" };
   return { outcome: "ok", tokens: { atMicros, count: count ?? atMicros.length } };
 }
 

@@ -39,19 +39,20 @@ Deno.test("exchangeWith() counts tokens itself where the server does not", async
 });
 
 for (
-  const [event, outcome] of [
-    ['{"error":"the model failed"}', "failed"],
-    ['{"error":"too late","code":"deadline_exceeded"}', "deadline"],
-    ["[DONE", "failed"],
+  const [event, outcome, said] of [
+    ['{"error":"the model failed"}', "failed", "the model failed"],
+    ['{"error":"too late","code":"deadline_exceeded"}', "deadline", "too late"],
+    ["[DONE", "failed", "[DONE is no JSON"],
   ] as const
 ) {
   Deno.test(`exchangeWith() is ${outcome} when a stream says ${event}`, async () => {
-    assert.deepEqual(await stream([1000, '{"text_output":"a"}'], [2000, event]), { outcome });
+    const answer = await stream([1000, '{"text_output":"a"}'], [2000, event]);
+    assert.deepEqual(answer, { outcome, said });
   });
 }
 
 Deno.test("exchangeWith() is failed when a stream says nothing", async () => {
-  assert.deepEqual(await stream(), { outcome: "failed" });
+  assert.deepEqual(await stream(), { outcome: "failed", said: "a stream without an event" });
 });
 
 Deno.test("exchangeWith() gives up a stream that does not end in time", async () => {
@@ -59,8 +60,15 @@ Deno.test("exchangeWith() gives up a stream that does not end in time", async ()
   assert.deepEqual(await stream([1000, '{"text_output":"a"}'], late), { outcome: "timeout" });
 });
 
+Deno.test("exchangeWith() gives what the connection says", async () => {
+  const refused = () => Promise.reject(new TypeError("Connection refused"));
+  const answer = await exchange(refused, false);
+  assert.deepEqual(answer, { outcome: "connection", said: "Connection refused" });
+});
+
 Deno.test("exchangeWith() notes a refusal of a stream, and when to come back", async () => {
   const headers = { "retry-after": "1" };
   const full = () => Promise.resolve(Response.json({ error: "full" }, { status: 429, headers }));
-  assert.deepEqual(await exchange(full, true), { outcome: "queue_full", retryAfter: true });
+  const answer = await exchange(full, true);
+  assert.deepEqual(answer, { outcome: "queue_full", said: "full", retryAfter: true });
 });

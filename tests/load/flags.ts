@@ -42,7 +42,10 @@ export function defineScenarioFlags(command: Command): Command {
     .option("--deadline <ms>", "Sent as the parameter timeout.")
     .option("--priority <n>", "Sent as the parameter priority.")
     .option("--inputs <file>", "Request bodies of the protocol, instead of random values.")
-    .option("--free <n>", "Size of dimensions that a model leaves free. (default: 1)")
+    .option(
+      "--free <n>",
+      "Size of dimensions that a model leaves free, but for the batch. (default: 1)",
+    )
     .option("--sequence <n>", "Closed loop: each client sends sequences of n requests.")
     .option("--prompt <text>", "Generate text: what each request begins with.")
     .option("--prompts <file>", "Or a JSON array of such texts.")

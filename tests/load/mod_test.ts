@@ -56,7 +56,7 @@ Deno.test("load fails when a threshold is broken, and says which", async () => {
     const { code, io } = await run("--url", url, ...SHORT, "--fail-if", "errors>0.5", "p50>1");
     assert.equal(code, EXIT.failed);
     assert.equal(io.stderr, "Failed: toy: errors is 1, over 0.5\n");
-    assert.match(io.stdout, /^toy +queue_full +\d+$/m);
+    assert.match(io.stdout, /^toy +queue_full +\d+ +full$/m);
   });
 });
 

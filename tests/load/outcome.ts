@@ -32,23 +32,14 @@ const CODES: Readonly<Record<string, Outcome>> = {
   deadline_exceeded: "deadline",
 };
 
-/**
- * What an answer means.
- *
- * @param message The body; read only where the status does not tell.
- */
-export function outcomeOf(
-  status: number,
-  code: string | null,
-  message: () => string,
-): Outcome {
+/** What an answer means; `said` is read only where the status does not tell. */
+export function outcomeOf(status: number, code: string | null, said: string): Outcome {
   if (code !== null && code in CODES) return CODES[code];
   if (status >= 200 && status < 300) return "ok";
   if (status === 429) return "queue_full";
   if (status === 504) return "deadline";
   if (status === 499) return "cancelled";
   if (status === 503) {
-    const said = message();
     return TRITON_503.find(([pattern]) => pattern.test(said))?.[1] ?? "unavailable";
   }
   return status >= 400 && status < 500 ? "refused" : "failed";

@@ -7,7 +7,7 @@
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import type { Random } from "../../models/random.ts";
 import { randomTensor } from "../../models/random_tensor.ts";
-import { isDatatype, type Tensor } from "../../models/tensor.ts";
+import { DATATYPE_BYTES, elementCount, isDatatype, type Tensor } from "../../models/tensor.ts";
 import { type JsonTensor, type JsonValue, tensorFromJson } from "../../models/tensor_json.ts";
 import { bytesToJson } from "../../server/protocols/open_inference/bytes_to_json.ts";
 import type { ModelLoad } from "./scenario.ts";
@@ -29,6 +29,9 @@ export interface Payload {
   /** JSON, with tensors behind it in the binary form. */
   readonly body: Uint8Array<ArrayBuffer>;
 }
+
+/** Of one random tensor; several are kept, and a slip of `free` must not take the machine's memory. */
+const MOST_BYTES = 2 ** 28;
 
 /**
  * Random values for all inputs of a model.
@@ -54,10 +57,18 @@ export function randomInputs(
   }
   return inputs.map(({ name, datatype, shape: declared }) => {
     if (!isDatatype(datatype)) throw fault(`input "${name}" has the unknown datatype ${datatype}`);
-    const shape = shapes[name] ?? declared.map((dim) => dim < 0 ? free : dim);
+    // A leading free dimension is the batch, and a request is one row of it.
+    const shape = shapes[name] ??
+      declared.map((dim, axis) => dim >= 0 ? dim : axis === 0 ? 1 : free);
     const fits = shape.length === declared.length &&
       declared.every((dim, axis) => dim < 0 || dim === shape[axis]);
     if (!fits) throw fault(`shapes.${name} is [${shape}]; the server's model has [${declared}]`);
+    const bytes = elementCount(shape) * (DATATYPE_BYTES[datatype] || 1);
+    if (bytes > MOST_BYTES) {
+      throw fault(
+        `input "${name}" as [${shape}] has ${bytes} bytes; expected ${MOST_BYTES} or less`,
+      );
+    }
     return randomTensor({ name, datatype, shape }, random);
   });
 }

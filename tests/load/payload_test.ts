@@ -5,13 +5,16 @@ import { encodeRequest, fileInputs, randomInputs } from "./payload.ts";
 
 const MODEL = { name: "m", free: 3, shapes: {} };
 const X = { name: "x", datatype: "FP32", shape: [-1, 2] };
+const ROWS = { ...MODEL, shapes: { x: [3, 2] } };
 
 const fails = (work: () => unknown, message: RegExp) =>
   assert.throws(work, (error) => error instanceof SluiceError && message.test(error.message));
 
-Deno.test("randomInputs() fills free dimensions, the same for the same seed", () => {
+Deno.test("randomInputs() fills free dimensions of a row, the same for the same seed", () => {
   const [first] = randomInputs(MODEL, [X], seededRandom(1));
-  assert.deepEqual(first.shape, [3, 2]);
+  assert.deepEqual(first.shape, [1, 2]);
+  const free = { ...X, shape: [-1, 2, -1] };
+  assert.deepEqual(randomInputs(MODEL, [free], seededRandom(1))[0].shape, [1, 2, 3]);
   assert.deepEqual(randomInputs(MODEL, [X], seededRandom(1)), [first]);
   assert.notDeepEqual(randomInputs(MODEL, [X], seededRandom(2)), [first]);
 });
@@ -29,10 +32,14 @@ Deno.test("randomInputs() says what does not fit", () => {
   );
   fails(() => randomInputs(MODEL, [{ ...X, datatype: "FP4" }], random), /unknown datatype FP4/);
   fails(() => randomInputs(MODEL, [], random), /metadata has no inputs/);
+  fails(
+    () => randomInputs({ ...MODEL, free: 1e9 }, [{ ...X, shape: [-1, -1] }], random),
+    /^Model "m": input "x" as \[1,1000000000\] has 4000000000 bytes; expected 268435456 or less$/,
+  );
 });
 
 Deno.test("encodeRequest() makes the binary form, with priority and timeout", () => {
-  const inputs = randomInputs(MODEL, [X], seededRandom(1));
+  const inputs = randomInputs(ROWS, [X], seededRandom(1));
   const { headers, body } = encodeRequest(inputs, { priority: 2, deadlineMs: 1.5 }, true);
   const length = Number(headers["inference-header-content-length"]);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(body.subarray(0, length))), {

@@ -29,6 +29,8 @@ export interface Measurements {
   readonly sent: number;
   /** How they ended; all of {@linkcode OUTCOMES}. */
   readonly outcomes: Readonly<{ [Kind in Outcome]: number }>;
+  /** What the first of each kind said that was not answered. */
+  readonly said: Readonly<{ [Kind in Outcome]?: string }>;
   /** Refusals that said when to come back (`Retry-After`). */
   readonly retryAfter: number;
   /** When the last answer had come, in seconds of counted time: after its end when work piled up. */
@@ -71,6 +73,7 @@ export class Recorder {
   readonly #intervals = new Map<number, { sent: number; good: number; latencies: Latencies }>();
   readonly #tokens: TokenRecorder | undefined;
   #sent = 0;
+  readonly #said = new Map<Outcome, string>();
   #retryAfter = 0;
   #answeredByMicros = 0;
   #good = 0;
@@ -101,6 +104,8 @@ export class Recorder {
     interval.sent++;
     this.#outcomes.set(outcome, this.#outcomes.get(outcome)! + 1);
     this.#lag.record(sentMicros - readyMicros);
+    const { said } = sample;
+    if (said !== undefined && !this.#said.has(outcome)) this.#said.set(outcome, said);
     if (sample.retryAfter) this.#retryAfter++;
     // A refusal is quick: among the latencies it would make an overloaded server look fast.
     if (outcome !== "ok") return;
@@ -120,6 +125,7 @@ export class Recorder {
     return {
       sent: this.#sent,
       outcomes: Object.fromEntries(this.#outcomes) as Measurements["outcomes"],
+      said: Object.fromEntries(this.#said),
       retryAfter: this.#retryAfter,
       answeredBySeconds: this.#answeredByMicros / 1e6,
       good: this.#good,

@@ -142,6 +142,25 @@ Deno.test("runLoad() keeps one request of each client under way in a closed loop
   assert.ok(report.models[0].sent >= 4 * 80 && report.models[0].sent <= 4 * 100);
 });
 
+Deno.test("runLoad() lets a client of a closed loop pause where there is no connection", async () => {
+  const virtual = new VirtualClock();
+  const served = virtualFetch(virtual, (now) => now);
+  const report = await run(
+    { arrivals: undefined, closed: { concurrency: 1 }, durationSeconds: 1 },
+    virtual,
+    () => 0,
+    {
+      fetch: (url, init) =>
+        url.endsWith("/infer")
+          ? Promise.reject(new TypeError("Connection refused"))
+          : served(url, init),
+    },
+  );
+  const [{ outcomes, said }] = report.models;
+  assert.equal(outcomes.connection, 10);
+  assert.equal(said.connection, "Connection refused");
+});
+
 Deno.test("runLoad() gives the slowdown of each model against running alone", async () => {
   let busyUntil = 0;
   // One at a time, 6 ms each: alone at 80/s it never waits, together every second one does.

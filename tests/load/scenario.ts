@@ -69,7 +69,7 @@ export interface ModelLoad extends Objectives {
   readonly closed?: ClosedLoad;
   /** The protocol's parameter. */
   readonly priority?: number;
-  /** Size of free dimensions. */
+  /** Size of free dimensions but the first. */
   readonly free: number;
   /** Exact shapes of some inputs. */
   readonly shapes: Readonly<Record<string, readonly number[]>>;

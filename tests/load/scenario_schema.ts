@@ -89,7 +89,9 @@ const model = z.strictObject({
   sloTtftMs: above0.optional().describe("What has its first token within it is goodput."),
   sloTbtMs: above0.optional()
     .describe("What has its next token within it 99 times of 100 is goodput."),
-  free: count.default(1).describe("Size of the dimensions that the model leaves free."),
+  free: count.default(1).describe(
+    "Size of the dimensions that the model leaves free, but for the first, the batch, which is 1.",
+  ),
   shapes: z.record(z.string(), z.array(whole)).default({})
     .describe("Exact shapes of inputs by their names, instead of `free`."),
   inputs: text.optional().describe(

@@ -25,14 +25,23 @@ const TOKENS = [
   { head: "MODEL" },
   ...["TOKENS", "TOKENS/S", "PER ANSWER", "TTFT SLO", "TBT SLO"].map(right),
 ];
-const ERRORS = [{ head: "MODEL" }, { head: "NOT ANSWERED" }, right("REQUESTS")];
+const ERRORS = [{ head: "MODEL" }, { head: "NOT ANSWERED" }, right("REQUESTS"), {
+  head: "THE FIRST SAID",
+}];
+/** Of what was said. */
+const MOST_CHARACTERS = 100;
 
 /** The report as tables; the verdict comes last, where it is seen. */
 export function reportTable(report: Report): string {
   const { models, jain, partial, seconds } = report;
-  const errors = models.flatMap(({ name, outcomes }) =>
+  const errors = models.flatMap(({ name, outcomes, said }) =>
     OUTCOMES.filter((kind) => kind !== "ok" && outcomes[kind] > 0)
-      .map((kind) => [name, kind, `${outcomes[kind]}`])
+      .map((kind) => [
+        name,
+        kind,
+        `${outcomes[kind]}`,
+        (said[kind] ?? "").slice(0, MOST_CHARACTERS),
+      ])
   );
   const tokens = models.flatMap(tokenRow);
   const parts = [
