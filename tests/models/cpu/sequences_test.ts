@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CpuExecutable } from "../../../models/cpu/executable.ts";
 import { openCpuDevice } from "../../../models/cpu/mod.ts";
 import type { Device, Executable, Lane, SequenceState, Step } from "../../../models/device.ts";
 import type { Model } from "../../../models/model.ts";
@@ -15,7 +16,7 @@ import {
   signatureFor,
   stepOf,
 } from "../../conformance/device_models.ts";
-import { type Dim, onnxModel, seededValues } from "../../fixtures/onnx.ts";
+import { type Node, onnxModel, seededValues } from "../../fixtures/onnx.ts";
 import { recurrentModel, withSequences } from "../../fixtures/sequence_models.ts";
 
 interface Loaded {
@@ -40,8 +41,10 @@ function sequenceStep(inputs: readonly Tensor[], states: readonly SequenceState[
   return { ...plain, signature, states };
 }
 
-/** Carries `s` [batch, 2] over from an output of other shapes than that. */
-function misshapenModel(op: "Identity" | "Neg", shape: readonly Dim[]): Model {
+/** Carries `s` [batch, 2] over from an output of the shape of `x`: `x` itself, or what is made of it. */
+function misshapenModel(output: "x" | "negative"): Model {
+  const shape = ["batch", "n"];
+  const negative: Node = { op: "Neg", inputs: ["x"], outputs: ["negative"] };
   const bytes = onnxModel({
     inputs: [
       { name: "x", datatype: "FP32", shape },
@@ -49,19 +52,19 @@ function misshapenModel(op: "Identity" | "Neg", shape: readonly Dim[]): Model {
     ],
     outputs: [
       { name: "y", datatype: "FP32", shape: ["batch", 2] },
-      { name: "s_next", datatype: "FP32", shape },
+      { name: output, datatype: "FP32", shape },
     ],
     nodes: [
       { op: "Neg", inputs: ["s"], outputs: ["y"] },
-      { op, inputs: ["x"], outputs: ["s_next"] },
+      ...(output === "negative" ? [negative] : []),
     ],
   });
-  return withSequences(modelOf("misshapen", bytes), { s_next: "s" });
+  return withSequences(modelOf("misshapen", bytes), { [output]: "s" });
 }
 
-for (const op of ["Identity", "Neg"] as const) {
-  Deno.test(`start() refuses a carried output of ${op} whose shape is not its input's`, async () => {
-    await withModel(misshapenModel(op, ["batch", "n"]), async ({ executable, lane }) => {
+for (const output of ["x", "negative"] as const) {
+  Deno.test(`start() refuses a carried output "${output}" that has not its input's shape`, async () => {
+    await withModel(misshapenModel(output), async ({ executable, lane }) => {
       const initial = fp32Tensor("s", [1, 2], [1, 2]);
       using state = executable.openSequence([initial]);
       for (const expected of [Infinity, 1]) {
@@ -75,11 +78,21 @@ for (const op of ["Identity", "Neg"] as const) {
       const right = sequenceStep([fp32Tensor("x", [1, 2], [3, 4])], [state]);
       const [y] = await outputsOf(executable, lane, right);
       assert.deepEqual(y, fp32Tensor("y", [1, 2], [-1, -2]));
-      const sign = op === "Neg" ? -1 : 1;
-      assert.deepEqual(state.read(), [fp32Tensor("s", [1, 2], [3 * sign, 4 * sign])]);
+      const carried = output === "x" ? [3, 4] : [-3, -4];
+      assert.deepEqual(state.read(), [fp32Tensor("s", [1, 2], carried)]);
     });
   });
 }
+
+Deno.test("an executable frees its sequences when it is disposed of", async () => {
+  await withModel(recurrentModel(), async ({ executable }) => {
+    assert.ok(executable instanceof CpuExecutable);
+    executable.openSequence();
+    assert.ok(executable.stateBytes > 0);
+    await executable[Symbol.asyncDispose]();
+    assert.equal(executable.stateBytes, 0);
+  });
+});
 
 Deno.test("ephemeralBytes() counts what sequences carry over like inputs of a request", async () => {
   await using device = openCpuDevice({ threads: 2 });
