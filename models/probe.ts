@@ -8,33 +8,20 @@
 import type { Executable, Lane } from "./device.ts";
 import { messageOf } from "./errors.ts";
 import type { Model, ModelSignature } from "./model.ts";
+import {
+  comparison,
+  FREE_SIZES,
+  joined,
+  leadsWithFreeAxis,
+  type ProbeResult,
+  type Request,
+  run,
+  sharedCondition,
+  withSizes,
+} from "./probe_trials.ts";
 import type { Random } from "./random.ts";
 import { randomTensor } from "./random_tensor.ts";
-import { relativeDifference } from "./tensor_difference.ts";
-import type { Datatype, Tensor, TensorSpec } from "./tensor.ts";
-
-/** What a probe found. */
-export interface ProbeResult {
-  /** Whether the server may join requests. */
-  readonly join: boolean;
-  /** Why, or why not, in a sentence. */
-  readonly reason: string;
-  /** For every input of the signature: whether axis 0 is the batch. */
-  readonly batchedInputs: boolean[];
-}
-
-/** Difference up to which answers count as equal, as a share of the largest value. */
-const TOLERANCES: Partial<Record<Datatype, number>> = {
-  FP16: 2e-3,
-  BF16: 1.6e-2,
-  FP32: 1e-5,
-  FP64: 1e-5,
-};
-/** Sizes to try for free axes other than the batch, where no sample tells one that works. */
-const FREE_SIZES = [8, 32, 1];
-
-/** A whole request: inputs that a request may leave out are left out. */
-type Request = readonly Tensor[];
+import type { Tensor } from "./tensor.ts";
 
 /**
  * Probes a model on a device.
@@ -68,15 +55,11 @@ export async function probeJoining(
       failure ||= messageOf(error);
       continue;
     }
-    const fault = comparison(outputs.first, outputs.second, outputs.together);
+    const fault = comparison("requests", outputs.first, outputs.second, outputs.together);
     if (fault !== undefined) return no(fault);
     return { join: true, reason: consent(signature, batchedInputs), batchedInputs };
   }
   return no(`No two trial requests could be run alone and together: ${failure}`);
-}
-
-function leadsWithFreeAxis(spec: TensorSpec): boolean {
-  return !spec.unranked && spec.shape.length > 0 && spec.shape[0] === -1;
 }
 
 function batchedNames(signature: ModelSignature, batchedInputs: readonly boolean[]): Set<string> {
@@ -128,10 +111,6 @@ function* candidates(
   yield [sample, sample.map((tensor) => names.has(tensor.name) ? varied(tensor) : tensor)];
 }
 
-function withSizes(spec: TensorSpec, size: number): TensorSpec {
-  return { ...spec, shape: spec.shape.map((dim, axis) => dim >= 0 ? dim : axis === 0 ? 1 : size) };
-}
-
 function repeatedShape<T extends { readonly shape: readonly number[] }>(tensor: T): T {
   const { shape } = tensor;
   return { ...tensor, shape: [shape[0] * 2, ...shape.slice(1)] };
@@ -150,77 +129,10 @@ function varied(tensor: Tensor): Tensor {
   return { ...repeatedShape(tensor), data: twice };
 }
 
-function joined(first: Request, second: Request, batched: ReadonlySet<string>): Request {
-  return first.map((tensor, i) =>
-    batched.has(tensor.name) ? concatenated(tensor, second[i]) : tensor
-  );
-}
-
-function concatenated(a: Tensor, b: Tensor): Tensor {
-  const data = new Uint8Array(a.data.length + b.data.length);
-  data.set(a.data);
-  data.set(b.data, a.data.length);
-  return { ...a, shape: [a.shape[0] + b.shape[0], ...a.shape.slice(1)], data };
-}
-
-function run(
-  executable: Pick<Executable, "start">,
-  lane: Lane,
-  request: Request,
-): Promise<Request> {
-  const key = request.map(({ shape }) => shape.join("x")).join(";");
-  const step = {
-    signature: { key, inputs: request },
-    rows: 1,
-    inputs: request.map((tensor) => [tensor.data]),
-  };
-  return new Promise((resolve, reject) => {
-    executable.start(lane, step, Infinity, (result) => {
-      const outputs = result.outputs.map((tensor) => ({ ...tensor, data: tensor.data.slice() }));
-      result.release();
-      if (result.error === undefined) resolve(outputs);
-      else reject(result.error);
-    });
-  });
-}
-
-/** What the answers say against joining. */
-function comparison(first: Request, second: Request, together: Request): string | undefined {
-  for (const [i, output] of together.entries()) {
-    const { name, datatype } = output;
-    const [a, b] = [first[i], second[i]];
-    if (a.shape.length === 0 || b.shape.length === 0 || output.shape.length === 0) {
-      return `Output "${name}" is a scalar and cannot be split between requests`;
-    }
-    const expected = concatenated(a, b);
-    if (String(output.shape) !== String(expected.shape) || !sameTail(a, b)) {
-      return `Output "${name}" of joined requests has the shape [${output.shape}]; alone they gave [${a.shape}] and [${b.shape}]`;
-    }
-    const difference = relativeDifference(datatype, output.data, expected.data);
-    const tolerance = TOLERANCES[datatype] ?? 0;
-    if (difference > tolerance) {
-      return `Joined requests get other answers than separate ones: output "${name}" differs ${
-        difference === Infinity
-          ? "in values that must be equal"
-          : `by ${(difference * 100).toPrecision(2)} % of its largest value`
-      }`;
-    }
-  }
-  return undefined;
-}
-
-function sameTail(a: Tensor, b: Tensor): boolean {
-  return String(a.shape.slice(1)) === String(b.shape.slice(1));
-}
-
 function consent(signature: ModelSignature, batchedInputs: readonly boolean[]): string {
   const axis = signature.inputs.find((_, i) => batchedInputs[i])?.dimNames?.[0];
   const shared = signature.inputs.filter((spec, i) => !batchedInputs[i] && !spec.optional);
   const named = axis === undefined ? "" : ` ("${axis}")`;
-  const condition = shared.length === 0
-    ? ""
-    : `; only requests with the same ${
-      shared.map(({ name }) => `"${name}"`).join(", ")
-    } are joined`;
+  const condition = sharedCondition("requests", shared);
   return `Joined along axis 0${named}: trial requests gave the same answers alone and together${condition}`;
 }

@@ -45,7 +45,10 @@ export function batchingRule(facts: BatchingFacts): BatchingRule {
   }
   const obstacle = obstacleToJoining(facts);
   if (obstacle !== undefined) return separate(signature, obstacle);
-  return { ...separate(signature, "Not probed yet"), maxRows, probe: true };
+  const open = { ...separate(signature, "Not probed yet"), maxRows, probe: true };
+  if (facts.carry === undefined) return open;
+  // A device that joins sequences must know which inputs have rows, the probe's own among them.
+  return { ...open, batchedInputs: signature.inputs.map(mayLeadWithBatch(facts.carry)) };
 }
 
 const QUANTISED =
@@ -77,6 +80,10 @@ function declaredRule(
   };
 }
 
+function mayLeadWithBatch(carry: readonly CarriedTensor[]): (spec: TensorSpec) => boolean {
+  return (spec) => leadsFree(spec) && !carry.some(({ input }) => input === spec.name);
+}
+
 /** No batch dimension is known, so each request is one row, whatever its shapes. */
 function separate({ inputs }: ModelSignature, reason: string): BatchingRule {
   return {
@@ -95,11 +102,10 @@ function obstacleToJoining({ signature, carry = [] }: BatchingFacts): string | u
   if (whole !== undefined) {
     return `Carried input "${whole.input}" has no free dimension to join sequences along`;
   }
-  const inputs = signature.inputs.filter(({ name }) => !carry.some(({ input }) => input === name));
+  const batched = signature.inputs.filter(mayLeadWithBatch(carry));
   const outputs = signature.outputs.filter(({ name }) =>
     !carry.some(({ output }) => output === name)
   );
-  const batched = inputs.filter(leadsFree);
   if (batched.length === 0) return "No input leads with a free dimension";
   const joined = [
     ...batched.map((spec) => ({ spec, dimension: spec.dimNames?.[0] })),

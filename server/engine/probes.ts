@@ -1,67 +1,112 @@
 /**
- * Whether requests of a model may be joined, where nothing declares it: found out on the device at
- * the first load, and known from then on.
+ * Whether requests of a model, and its sequences, may be joined, where nothing declares it: found
+ * out on the device at the first load, and known from then on.
  *
  * @module
  */
 import { BoundedMap } from "../../models/bounded_map.ts";
-import type { Device, Executable, Lane, StagedModel, Step } from "../../models/device.ts";
-import type { Model } from "../../models/model.ts";
-import { probeJoining, type ProbeResult } from "../../models/probe.ts";
+import type { Device, Executable, Lane, StagedModel } from "../../models/device.ts";
+import type { BatchingRule, Model, SequenceRule } from "../../models/model.ts";
+import { probeJoining } from "../../models/probe.ts";
+import type { ProbeResult } from "../../models/probe_trials.ts";
 import type { Random } from "../../models/random.ts";
+import { PROBED_SEQUENCES, probeSequences } from "../../models/sequence_probe.ts";
 import type { Reservations } from "./reservations.ts";
 
 /** Probes whose result is kept, those of unloaded models too. */
 const KEPT = 1024;
+
+/** What a probe makes runs with. */
+type Runnable = Pick<Executable, "openSequence" | "start">;
+/** A probe, to be run on a lane of its own. */
+type Probe = (runnable: Runnable, lane: Lane) => Promise<ProbeResult>;
 
 /** Probes models, each content once. */
 export class Probes {
   readonly #device: Device;
   readonly #reservations: Reservations;
   readonly #random: Random;
-  /** Those that allowed joining, by fingerprint: other samples may change a refusal, not these. */
+  /** Those that allowed joining, by what was probed: other samples may change a refusal, not these. */
   readonly #allowed = new BoundedMap<string, ProbeResult>(KEPT);
 
-  /** `reservations` give probes their working memory; `random` makes up their inputs. */
+  /** `reservations` give probes their memory; `random` makes up their inputs. */
   constructor(device: Device, reservations: Reservations, random: Random) {
     this.#device = device;
     this.#reservations = reservations;
     this.#random = random;
   }
 
-  /** The model with its batching settled: unchanged where there is nothing to find out. */
+  /** The model with its rules of joining settled: unchanged where there is nothing to find out. */
   async settle(model: Model, staged: StagedModel, executable: Executable): Promise<Model> {
-    if (!model.batching.probe) return model;
-    const found = this.#allowed.get(model.fingerprint) ??
-      await this.#run(model, staged, executable);
-    const { join, reason } = found;
-    const batchedInputs = join ? found.batchedInputs : found.batchedInputs.map(() => false);
-    const maxRows = join ? model.batching.maxRows : 1;
-    return {
-      ...model,
-      batching: { ...model.batching, join, reason, batchedInputs, maxRows, probe: false },
+    const { sequence, fingerprint } = model;
+    const settled = async (rule: BatchingRule, key: string, probe: Probe) => {
+      if (!rule.probe) return rule;
+      const found = this.#allowed.get(key) ?? await this.#run(probe, staged, executable);
+      if (found.join) this.#allowed.set(key, found);
+      return settledBy(found, rule);
     };
+    const batching = await settled(
+      model.batching,
+      fingerprint,
+      (runnable, lane) => probeJoining(model, runnable, lane, this.#random),
+    );
+    if (sequence === undefined) return { ...model, batching };
+    const ofSequences = await settled(
+      sequence.batching,
+      `${fingerprint} in sequences`,
+      (runnable, lane) => this.#probeSequences(model, sequence, staged, runnable, lane),
+    );
+    return { ...model, batching, sequence: { ...sequence, batching: ofSequences } };
   }
 
-  async #run(model: Model, staged: StagedModel, executable: Executable): Promise<ProbeResult> {
+  async #run(probe: Probe, staged: StagedModel, executable: Executable): Promise<ProbeResult> {
     using lane = this.#device.openLane(0);
     try {
-      const fitting = this.#fitting(staged, executable);
-      const found = await probeJoining(model, fitting, lane, this.#random);
-      if (found.join) this.#allowed.set(model.fingerprint, found);
-      return found;
+      return await probe(this.#fitting(staged, executable), lane);
     } finally {
       this.#reservations.resize(lane, 0);
     }
   }
 
+  async #probeSequences(
+    model: Model,
+    rule: SequenceRule,
+    staged: StagedModel,
+    runnable: Runnable,
+    lane: Lane,
+  ): Promise<ProbeResult> {
+    const bytes = PROBED_SEQUENCES * staged.stateBytes;
+    if (!this.#reservations.takeState(lane, bytes)) {
+      const reason = `There was no memory for the states of a probe: ${bytes} bytes`;
+      return { join: false, reason, batchedInputs: rule.batching.batchedInputs };
+    }
+    try {
+      return await probeSequences(model, rule, runnable, lane, this.#random);
+    } finally {
+      this.#reservations.releaseState(lane);
+    }
+  }
+
   /** Gives the lane the working memory of each run before it starts. */
-  #fitting(staged: StagedModel, executable: Executable): Pick<Executable, "start"> {
+  #fitting(staged: StagedModel, executable: Executable): Runnable {
     return {
-      start: (lane: Lane, step: Step, expectedMicros, done) => {
+      openSequence: (initial) => executable.openSequence(initial),
+      start: (lane, step, expectedMicros, done) => {
         this.#reservations.resize(lane, staged.ephemeralBytes(step.signature));
         executable.start(lane, step, expectedMicros, done);
       },
     };
   }
+}
+
+/** The rule with what a probe found. */
+function settledBy({ join, reason, batchedInputs }: ProbeResult, rule: BatchingRule): BatchingRule {
+  return {
+    ...rule,
+    join,
+    reason,
+    batchedInputs: join ? batchedInputs : batchedInputs.map(() => false),
+    maxRows: join ? rule.maxRows : 1,
+    probe: false,
+  };
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { openCpuDevice } from "../../models/cpu/mod.ts";
 import type { Executable, Lane } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
-import { probeJoining, type ProbeResult } from "../../models/probe.ts";
+import { probeJoining } from "../../models/probe.ts";
+import type { ProbeResult } from "../../models/probe_trials.ts";
 import { seededRandom } from "../../models/random.ts";
 import {
   addModel,
@@ -162,6 +163,7 @@ Deno.test("probeJoining() gives what it was lent back, and waits for its lane", 
   const model = modelOf("mlp", mlpModel(1, [4, 16, 3]));
   let lent = 0, runs = 0;
   const counting = (executable: Executable): Executable => ({
+    openSequence: (initial) => executable.openSequence(initial),
     prepare: (signature, lane) => executable.prepare(signature, lane),
     start: (lane: Lane, step, expected, done) =>
       executable.start(lane, step, expected, (result) => {

@@ -64,7 +64,7 @@ Deno.test("sequenceRule() gives what the manifest says", async () => {
       maxRows: 32,
       join: false,
       reason: "Not probed yet",
-      batchedInputs: [false, false],
+      batchedInputs: [true, false],
       maxDelayMicros: 0,
       probe: true,
     },
