@@ -127,6 +127,7 @@ export class CarriedRows implements Disposable {
     }
   }
 
+  /** Frees the memory. No run may be using it. */
   [Symbol.dispose](): void {
     this.#environment.runtime.api.ReleaseValue.call(this.tensor);
     this.data.buffer.transfer(0);

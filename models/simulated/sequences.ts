@@ -34,10 +34,12 @@ export class SimulatedState implements SequenceState {
     this.#onDispose = onDispose;
   }
 
+  /** Copies of the values. */
   read(): Tensor[] {
     return this.values.map((value) => ({ ...value, data: value.data.slice() }));
   }
 
+  /** Gives the memory back. */
   [Symbol.dispose](): void {
     this.#onDispose(this);
   }
