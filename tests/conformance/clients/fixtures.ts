@@ -14,6 +14,7 @@ import {
   scaleModel,
   truncated,
 } from "../../fixtures/onnx.ts";
+import { onnxModel } from "../../fixtures/onnx_writer.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
 
 /** Largest body that the gateway takes, bytes: above a form that Triton's parser dies of. */
@@ -67,6 +68,19 @@ function repositoryFiles(): Record<string, string | Uint8Array> {
     "versions/1/model.onnx": scaleModel(1),
     "versions/2/model.onnx": scaleModel(2),
     "versions/config.pbtxt": "version_policy { all {} }\n",
+    "total/1/model.onnx": totalModel(),
+    "total/config.pbtxt": `
+      max_batch_size: 8
+      input [{ name: "x" data_type: TYPE_FP32 dims: [ 2 ] }]
+      output [{ name: "y" data_type: TYPE_FP32 dims: [ 2 ] }]
+      sequence_batching {
+        state [{
+          input_name: "total" output_name: "total_next" data_type: TYPE_FP32 dims: [ 2 ]
+        }]
+      }
+    `,
+    "voice/1/model.onnx": totalModel(),
+    "voice/manifest.json": JSON.stringify({ carry: { total_next: "total" } }),
     "scores/1/model.onnx": identityModel(),
     "scores/config.pbtxt": SCORES_CONFIG,
     "scores/labels.txt": SCORES_LABELS,
@@ -80,4 +94,17 @@ function repositoryFiles(): Record<string, string | Uint8Array> {
       dynamic_batching { }
     `,
   };
+}
+
+/** `y` = `x` and all that came before it; `total_next`, which is the same, becomes `total`. */
+function totalModel(): Uint8Array<ArrayBuffer> {
+  const row = (name: string) => ({ name, datatype: "FP32" as const, shape: ["batch", 2] });
+  return onnxModel({
+    inputs: [row("x"), row("total")],
+    outputs: [row("y"), row("total_next")],
+    nodes: [
+      { op: "Add", inputs: ["x", "total"], outputs: ["y"] },
+      { op: "Identity", inputs: ["y"], outputs: ["total_next"] },
+    ],
+  });
 }

@@ -41,6 +41,11 @@ const MEASUREMENTS: readonly Measurement[] = [
     levels: 1,
   },
   {
+    name: "sequences of 5 requests, 3 at a time",
+    args: ["-m", "total", "--sequence-length", "5", "--concurrency-range", "3"],
+    levels: 1,
+  },
+  {
     name: "strings",
     args: ["-m", "BYTES", "--shape", "x:5", "--string-length", "20", "--concurrency-range", "2"],
     levels: 1,

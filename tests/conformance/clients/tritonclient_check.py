@@ -1,4 +1,4 @@
-"""Every call of tritonclient.http that a gateway without sequences and shared memory can answer.
+"""Every call of tritonclient.http that a gateway without shared memory can answer.
 
 Usage: tritonclient_check.py HOST:PORT MODEL.onnx
 Prints one JSON object a line for each check: {"name": ..., "problem": null or text}.
@@ -295,6 +295,97 @@ for request in (None, "gzip", "deflate"):
             compression_check(request, response)
 
 
+# Sequences
+
+
+def total_of(client, model, sequence_id, *values):
+    """The totals after each of these values, sent as requests of one sequence, which they begin."""
+    totals = []
+    for i, value in enumerate(values):
+        x = tensor("x", fp32(1, 2, value))
+        result = client.infer(model, [x], sequence_id=sequence_id, sequence_start=i == 0)
+        totals.append(result.as_numpy("y")[0, 0])
+    return totals
+
+
+@check
+def sequences_keep_their_state_under_numbers_and_strings(client):
+    for model in ("total", "voice"):
+        for sequence_id in (7, 2**53 - 1, "seven", "7"):
+            equal(total_of(client, model, sequence_id, 1, 2, 3), [1, 3, 6])
+            # The state starts anew, also where nobody has ended what was before.
+            equal(total_of(client, model, sequence_id, 5, 5), [5, 10])
+
+
+@check
+def sequences_take_turns(client):
+    def go_on(sequence_id, value, **flags):
+        x = tensor("x", fp32(1, 2, value), binary=sequence_id % 2 == 0)
+        return client.infer("total", [x], sequence_id=sequence_id, **flags).as_numpy("y")[0, 0]
+
+    ids = range(11, 19)
+    for sequence_id in ids:
+        equal(go_on(sequence_id, sequence_id, sequence_start=True), sequence_id)
+    for sequence_id in ids:
+        equal(go_on(sequence_id, 1), sequence_id + 1)
+    for sequence_id in ids:
+        equal(go_on(sequence_id, 1, sequence_end=True), sequence_id + 2)
+    for sequence_id in ids:
+        refused(lambda: go_on(sequence_id, 1), 400, "START", str(sequence_id))
+
+
+@check
+def sequences_of_many_clients_at_once(client):
+    x = [tensor("x", fp32(1, 2))]
+    for round in range(5):
+        flags = dict(sequence_start=round == 0, sequence_end=round == 4)
+        calls = [client.async_infer("total", x, sequence_id=100 + i, **flags) for i in range(8)]
+        for call in calls:
+            same(call.get_result().as_numpy("y"), fp32(1, 2, round + 1))
+
+
+@check
+def sequences_of_one_request(client):
+    x = [tensor("x", fp32(1, 2))]
+    for _ in range(2):
+        result = client.infer("total", x, sequence_id=21, sequence_start=True, sequence_end=True)
+        same(result.as_numpy("y"), fp32(1, 2))
+    refused(lambda: client.infer("total", x, sequence_id=21), 400, "START")
+
+
+@check
+def sequences_show_no_state(client):
+    names = lambda tensors: [tensor["name"] for tensor in tensors]
+    metadata = client.get_model_metadata("total")
+    equal([names(metadata["inputs"]), names(metadata["outputs"])], [["x"], ["y"]])
+    assert "sequence_batching" in client.get_model_config("total")
+    extensions = client.get_server_metadata()["extensions"]
+    assert "sequence" in extensions and "sequence(string_id)" in extensions, extensions
+    result = client.infer("voice", [tensor("x", fp32(1, 2))], sequence_id=3, sequence_start=True)
+    equal(names(result.get_response()["outputs"]), ["y"])
+
+
+@check
+def sequences_refuse_what_is_none(client):
+    x = tensor("x", fp32(1, 2))
+    wide = tensor("x", fp32(1, 4))
+    refused(lambda: client.infer("total", [x]), 400, "correlation ID")
+    refused(lambda: client.infer("total", [x], sequence_start=True), 400)
+    refused(lambda: client.infer("total", [x], sequence_id=31, sequence_end=True), 400, "START")
+    refused(lambda: client.infer("versions", [wide], sequence_id=5, sequence_start=True), 400, "carry")
+    state = [InferRequestedOutput("total_next")]
+    arguments = dict(sequence_id=33, sequence_start=True)
+    refused(lambda: client.infer("voice", [x], outputs=state, **arguments), 400, "total_next")
+    refused(lambda: client.infer("voice", [x, tensor("total", fp32(1, 2))], **arguments), 400, "total")
+
+
+@check
+def sequences_are_not_needed_where_a_request_brings_its_state(client):
+    result = client.infer("voice", [tensor("x", fp32(3, 2)), tensor("total", fp32(3, 2, 4))])
+    same(result.as_numpy("y"), fp32(3, 2, 5))
+    same(result.as_numpy("total_next"), fp32(3, 2, 5))
+
+
 # Scheduling
 
 
@@ -488,7 +579,6 @@ def errors_carry_the_failure_of_a_model(client):
 @check
 def errors_name_what_is_not_offered(client):
     x = tensor("x", fp32(1, 4))
-    refused(lambda: client.infer("versions", [x], sequence_id=5, sequence_start=True), 501, "sequence_id")
     shared = InferInput("x", [1, 4], "FP32")
     shared.set_shared_memory("region", 16)
     refused(lambda: client.infer("versions", [shared]), 501, "memory")
