@@ -7,6 +7,7 @@
 import { setTimeout } from "node:timers/promises";
 import { toSluiceError } from "../models/errors.ts";
 import { FileRepository } from "../models/repository.ts";
+import { FileCheckpoints } from "../models/repository/checkpoints.ts";
 import { loadPolicy } from "../policies/load.ts";
 import { POLICIES } from "../policies/mod.ts";
 import type { GatewayConfig } from "./config.ts";
@@ -14,6 +15,7 @@ import { openDevice } from "./devices.ts";
 import type { Engine } from "./engine/api.ts";
 import { openEngine } from "./engine/engine.ts";
 import { memoryWarning } from "./host_memory.ts";
+import { Jobs } from "./jobs/jobs.ts";
 import { JsonLinesFile } from "./json_lines.ts";
 import { listen, type Listener } from "./listener.ts";
 import { createApp } from "./protocols/app.ts";
@@ -82,9 +84,11 @@ export async function startGateway(
         announce: say,
       }),
     );
+    const jobs = new Jobs({ engine, checkpoints: new FileCheckpoints(repository) });
     const app = parts.use(
       createApp({
         engine,
+        jobs,
         ...config,
         maxBodyBytes: config.maxBody,
         maxBodiesBytes: config.maxBodies,
@@ -97,7 +101,7 @@ export async function startGateway(
       url: listener.url,
       port: listener.port,
       engine,
-      shutdown: () => ending ??= shutDown(config, listener, engine, parts, report),
+      shutdown: () => ending ??= shutDown(config, { listener, engine, jobs, parts }, report),
     };
   } catch (error) {
     await listener.close(0);
@@ -106,11 +110,17 @@ export async function startGateway(
   }
 }
 
+/** What ends with a gateway. */
+interface Running {
+  readonly listener: Listener;
+  readonly engine: Engine;
+  readonly jobs: Jobs;
+  readonly parts: AsyncDisposableStack;
+}
+
 async function shutDown(
   { drainDelay, drainTimeout }: GatewayConfig,
-  listener: Listener,
-  engine: Engine,
-  parts: AsyncDisposableStack,
+  { listener, engine, jobs, parts }: Running,
   report: (message: string) => void,
 ): Promise<number> {
   engine.announceShutdown("The gateway is shutting down");
@@ -124,8 +134,9 @@ async function shutDown(
     report(toSluiceError(error).message);
     code = 1;
   }
-  const left = Math.max(deadlineMillis - performance.now(), LAST_STEP_MILLIS);
-  if (!await listener.close(left)) {
+  const left = () => Math.max(deadlineMillis - performance.now(), LAST_STEP_MILLIS);
+  if (!await within(left(), jobs.close())) report("The last checkpoints of jobs were not written");
+  if (!await listener.close(left())) {
     report("Cut off clients that had not sent their request or not read their answer");
   }
   // A hung iteration would hold this up for ever; the process's end frees what is left.

@@ -5,12 +5,14 @@
  */
 import { type Clock, SystemClock } from "../../models/clock.ts";
 import type { Engine } from "../engine/api.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 import { adminGuard } from "./admin.ts";
 import { BodyBudget } from "./body_budget.ts";
 import { CodecPool } from "./open_inference/codec_pool.ts";
 import { infer } from "./open_inference/infer.ts";
 import { inferTarget, openInferenceRoutes, type RoutesOptions } from "./open_inference/routes.ts";
 import { docsRoutes } from "./docs.ts";
+import { jobsRoutes } from "./jobs_routes.ts";
 import { metricsRoute } from "./metrics.ts";
 import { policyRoutes } from "./policy_routes.ts";
 import { createRouter, rawPath, type Route } from "./router.ts";
@@ -20,6 +22,8 @@ import { errorResponder } from "./status.ts";
 export interface AppOptions {
   /** Runs the requests. */
   readonly engine: Engine;
+  /** Sequences that nobody waits for. */
+  readonly jobs: Jobs;
   /** Key for the routes that change anything; without one only loopback may call them. */
   readonly adminKey?: string;
   /** Largest request body in bytes, as sent and unfolded. */
@@ -47,11 +51,12 @@ const JSON_OFF_LOOP_BYTES = 128 * 1024;
 const CODEC_WORKERS = 2;
 
 /** Every route of the gateway. */
-export function appRoutes(options: RoutesOptions): readonly Route[] {
+export function appRoutes(options: RoutesOptions & { readonly jobs: Jobs }): readonly Route[] {
   return [
     ...openInferenceRoutes(options),
     ...policyRoutes(options),
-    metricsRoute(options.engine),
+    ...jobsRoutes(options),
+    metricsRoute(options),
     ...docsRoutes(),
   ];
 }
@@ -63,6 +68,7 @@ export function createApp(options: AppOptions): App {
   const clock = options.clock ?? new SystemClock();
   const shared = {
     engine: options.engine,
+    jobs: options.jobs,
     errorResponse,
     maxBodyBytes: options.maxBodyBytes,
     bodies: new BodyBudget(options.maxBodiesBytes, clock),

@@ -8,7 +8,7 @@ import { type Histogram as HdrHistogram, JsHistogram } from "hdr-histogram-js";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Engine } from "../engine/api.ts";
 import { LATENCIES, type LatencySource } from "./latency_sources.ts";
-import { COUNTERS, GAUGES, labelsOf } from "./metric_sources.ts";
+import { COUNTERS, type Exposed, GAUGES, labelsOf } from "./metric_sources.ts";
 
 /** An engine's figures, written when they are asked for. */
 export interface Exposition {
@@ -18,8 +18,8 @@ export interface Exposition {
   text(): Promise<string>;
 }
 
-/** All metrics of an engine; reads nothing before it is asked for them. */
-export function openExposition(engine: Engine): Exposition {
+/** All metrics of a gateway; reads nothing before it is asked for them. */
+export function openExposition({ engine, jobs }: Exposed): Exposition {
   const registry = new Registry();
   const registers = [registry];
   for (const { name, help, labelNames, samples } of COUNTERS) {
@@ -30,7 +30,7 @@ export function openExposition(engine: Engine): Exposition {
       registers,
       collect() {
         this.reset();
-        for (const [labels, value] of samples(engine)) this.inc(labels, value);
+        for (const [labels, value] of samples(engine, jobs)) this.inc(labels, value);
       },
     });
   }
@@ -42,7 +42,7 @@ export function openExposition(engine: Engine): Exposition {
       registers,
       collect() {
         this.reset();
-        for (const [labels, value] of samples(engine)) this.set(labels, value);
+        for (const [labels, value] of samples(engine, jobs)) this.set(labels, value);
       },
     });
   }

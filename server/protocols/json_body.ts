@@ -24,9 +24,19 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes` or 64 KiB.
  */
 export async function readFields(request: Request, maxBytes: number): Promise<Fields> {
-  return parseFields(
-    await readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES), NO_BUDGET),
-  );
+  return parseFields(await readSmallBody(request, maxBytes));
+}
+
+/**
+ * Reads a body that is parsed on the event loop.
+ *
+ * @throws {SluiceError} `invalid_argument`, or `too_large` beyond `maxBytes` or 64 KiB.
+ */
+export function readSmallBody(
+  request: Request,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return readPlainBody(request, Math.min(maxBytes, LONGEST_BODY_BYTES), NO_BUDGET);
 }
 
 /** Undoes a content coding, here or elsewhere. */

@@ -7,11 +7,20 @@
 import process from "node:process";
 import type { Duration, Engine, ModelStatistics, ServedModel } from "../engine/api.ts";
 import { type GenerationStatistics, generationStatistics } from "../generation/statistics.ts";
+import type { Jobs } from "../jobs/jobs.ts";
 
 /** Labels of a sample. */
 export type Labels = Record<string, string | number>;
 /** One sample. */
 export type Sample = readonly [labels: Labels, value: number];
+
+/** What the metrics are of. */
+export interface Exposed {
+  /** Its models, lanes and policy. */
+  readonly engine: Engine;
+  /** Sequences that nobody waits for. */
+  readonly jobs: Jobs;
+}
 
 /** A metric and where its samples come from. */
 export interface Source {
@@ -22,7 +31,7 @@ export interface Source {
   /** Labels of every sample. */
   readonly labelNames: string[];
   /** The samples at this moment. */
-  samples(engine: Engine): Iterable<Sample>;
+  samples(engine: Engine, jobs: Jobs): Iterable<Sample>;
 }
 
 /** The models that generate text. */
@@ -217,6 +226,12 @@ export const GAUGES: readonly Source[] = [
     "Device memory that models, lanes and state may take together",
     (engine) => engine.capacityBytes,
   ),
+  {
+    name: "sluice_jobs",
+    help: "Number of jobs, those that have ended as long as they are remembered",
+    labelNames: ["state"],
+    samples: (_engine, jobs) => Array.from(jobs.counts(), ([state, count]) => [{ state }, count]),
+  },
   {
     name: "sluice_policy_info",
     help: "The scheduling policy in force; 1",

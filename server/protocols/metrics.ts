@@ -3,15 +3,15 @@
  *
  * @module
  */
-import type { Engine } from "../engine/api.ts";
+import type { Exposed } from "./metric_sources.ts";
 import type { Route } from "./router.ts";
 
 /**
  * `GET /metrics`, in Prometheus' text format. The library that writes it takes 8 MB: it is loaded
  * with the first scrape.
  */
-export function metricsRoute(engine: Engine): Route {
-  const open = async () => (await import("./exposition.ts")).openExposition(engine);
+export function metricsRoute(exposed: Exposed): Route {
+  const open = async () => (await import("./exposition.ts")).openExposition(exposed);
   let opening: ReturnType<typeof open> | undefined;
   return {
     methods: ["GET"],

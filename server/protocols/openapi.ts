@@ -17,7 +17,7 @@ export function openApiDocument(): Json {
         'Open Inference Protocol v2 with Triton\'s extensions. Every error is `{"error": "..."}` ' +
         "with a stable code in the header `sluice-error-code`.",
     },
-    paths: { ...serverPaths, ...modelPaths(), ...repositoryPaths, ...ownPaths },
+    paths: { ...serverPaths, ...modelPaths(), ...repositoryPaths, ...jobPaths, ...ownPaths },
     components: {
       schemas,
       securitySchemes: {
@@ -45,12 +45,12 @@ function operation(summary: string, schema?: Json, rest: Json = {}): Json {
 }
 
 /** An operation that changes something. */
-function adminOperation(summary: string, schema: Json | undefined, body: Json): Json {
+function adminOperation(summary: string, schema: Json | undefined, body?: Json): Json {
   return operation(summary, schema, {
     description:
       "Needs the admin key, or a call from this machine where the server was started without one.",
     security: [{ bearer: [] }, { key: [] }, {}],
-    requestBody: { content: json(body) },
+    ...(body === undefined ? {} : { requestBody: { content: json(body) } }),
   });
 }
 
@@ -223,6 +223,39 @@ const plain = (summary: string, type: string): Json => ({
   summary,
   responses: { 200: { description: "OK", content: { [type]: { schema: text } } } },
 });
+
+const job = { parameters: [inPath("job")] };
+const shownJob = ref("JobWithCurves");
+
+const jobPaths: Json = {
+  "/v2/jobs": {
+    get: operation(
+      "All jobs, oldest first",
+      object({ jobs: { type: "array", items: ref("Job") } }),
+    ),
+    post: {
+      ...adminOperation("Submit a job", undefined, ref("JobRequest")),
+      responses: {
+        201: { description: "Taken", content: json(shownJob) },
+        429: { ...busy, description: "Too many jobs are open" },
+        default: error,
+      },
+    },
+  },
+  "/v2/jobs/{job}": {
+    ...job,
+    get: operation("A job with the curves of its metrics", shownJob),
+    delete: adminOperation("Cancel a job; one that is over stays as it is", shownJob),
+  },
+  "/v2/jobs/{job}/pause": {
+    ...job,
+    post: adminOperation("Pause a job after its iteration, with a checkpoint", shownJob),
+  },
+  "/v2/jobs/{job}/resume": {
+    ...job,
+    post: adminOperation("Go on with a paused job", shownJob),
+  },
+};
 
 const ownPaths: Json = {
   "/v2/policy": {

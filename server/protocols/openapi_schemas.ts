@@ -4,7 +4,9 @@
  * @module
  */
 import { DATATYPE_BYTES } from "../../models/tensor.ts";
+import { JOB_STATES } from "../jobs/job.ts";
 import { DEFAULT_MAX_TOKENS, LONGEST_STOP_BYTES, MOST_STOPS } from "./generate/request.ts";
+import { LONGEST_NAME, MOST_ITERATIONS } from "./jobs_request.ts";
 
 /** JSON as a value. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -75,6 +77,56 @@ const textEnding: Json = {
   finish_reason: { enum: ["stop", "length"] },
   usage: object({ prompt_tokens: integer, completion_tokens: integer }),
 };
+
+const number: Json = { type: "number" };
+const seconds: Json = { type: "number", minimum: 0 };
+const longName: Json = { type: "string", maxLength: LONGEST_NAME };
+const count: Json = { type: "integer", minimum: 1, maximum: MOST_ITERATIONS };
+const byName = (values: Json): Json => ({ type: "object", additionalProperties: values });
+
+const jobInputs = array(object({
+  name: text,
+  shape,
+  datatype: ref("Datatype"),
+  data: { type: "array", description: "Flat or nested, row-major" },
+}, ["name", "shape", "datatype", "data"]));
+
+const job: Json = {
+  id: text,
+  name: text,
+  model: text,
+  version: { ...text, description: "Absent before it runs, where none was named" },
+  state: { enum: JOB_STATES },
+  error: { ...text, description: "Why it failed" },
+  iterations: count,
+  iterations_done: { ...integer, description: "Those before a resumption included" },
+  priority,
+  tenant: longName,
+  checkpoint_every: integer,
+  metrics: { ...byName(number), description: "Of the last iteration" },
+  checkpoints: {
+    ...array(object({ model: text, version: integer, iterations: integer })),
+    description: "Those kept in the repository",
+  },
+  checkpoint_error: { ...text, description: "Why the last one is not there, or not served" },
+  created_ms: { ...integer, description: "Milliseconds since the epoch" },
+  ended_ms: { ...integer, description: "Milliseconds since the epoch" },
+  run_seconds: { ...seconds, description: "Time neither queued nor paused" },
+  device_seconds: { ...seconds, description: "Device time charged" },
+  remaining_seconds: {
+    ...seconds,
+    description: "At the speed so far; absent when it does not run",
+  },
+};
+const jobFields = [
+  "id",
+  "model",
+  "state",
+  "iterations",
+  "iterations_done",
+  "metrics",
+  "checkpoints",
+];
 
 /** All of them, by name. */
 export const schemas: Json = {
@@ -168,6 +220,36 @@ export const schemas: Json = {
       ref("Error"),
     ],
   },
+  JobRequest: {
+    ...object({
+      model: text,
+      version: text,
+      name: longName,
+      iterations: count,
+      inputs: jobInputs,
+      priority,
+      tenant: longName,
+      checkpoint_every: {
+        ...integer,
+        maximum: MOST_ITERATIONS,
+        description:
+          "Iterations; 0 is no checkpoint at all; when absent, one when it pauses or ends",
+      },
+      resume_from: {
+        ...text,
+        description: "model/version of a checkpoint, or model for the newest",
+      },
+    }, ["model", "iterations"]),
+    additionalProperties: false,
+  },
+  Job: object(job, jobFields),
+  JobWithCurves: object({
+    ...job,
+    curves: {
+      ...object({ iterations: array(integer), values: byName(array(number)) }),
+      description: "Metrics of some iterations, evenly spaced, with the first and the last",
+    },
+  }, [...jobFields, "curves"]),
   Statistics: object({
     model_stats: array(object({
       name: text,

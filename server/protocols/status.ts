@@ -82,9 +82,10 @@ function errorBody(message: string, status: number, headers: Record<string, stri
   return new Response(JSON.stringify({ error: error.toWellFormed() }), { status, headers });
 }
 
-/** A 200 with a JSON body. */
-export function jsonBody(value: unknown): Response {
-  return new Response(JSON.stringify(value), { headers: { "content-type": "application/json" } });
+/** A JSON body; 200 unless another status is given. */
+export function jsonBody(value: unknown, status = 200): Response {
+  const headers = { "content-type": "application/json" };
+  return new Response(JSON.stringify(value), { status, headers });
 }
 
 /** A 200 with nothing in it, as the protocol's yes-or-no routes answer. */

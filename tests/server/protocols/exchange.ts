@@ -3,11 +3,14 @@
  *
  * @module
  */
+import { Jobs } from "../../../server/jobs/jobs.ts";
 import { type App, type AppOptions, createApp } from "../../../server/protocols/app.ts";
+import { NO_CHECKPOINTS } from "../jobs/fake_checkpoints.ts";
 
 /** An app with the defaults of the tests. */
 export function testApp(options: Partial<AppOptions> & Pick<AppOptions, "engine">): App {
   return createApp({
+    jobs: new Jobs({ engine: options.engine, checkpoints: NO_CHECKPOINTS }),
     maxBodyBytes: 1_000_000,
     maxBodiesBytes: 10_000_000,
     tritonStatusCodes: false,

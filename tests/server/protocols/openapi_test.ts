@@ -1,19 +1,23 @@
 import assert from "node:assert/strict";
 import { SystemClock } from "../../../models/clock.ts";
+import { Jobs } from "../../../server/jobs/jobs.ts";
 import { appRoutes } from "../../../server/protocols/app.ts";
 import { BodyBudget } from "../../../server/protocols/body_budget.ts";
 import { CodecPool } from "../../../server/protocols/open_inference/codec_pool.ts";
 import { openApiDocument } from "../../../server/protocols/openapi.ts";
 import { errorResponder } from "../../../server/protocols/status.ts";
 import { VERSION } from "../../../server/version.ts";
+import { NO_CHECKPOINTS } from "../jobs/fake_checkpoints.ts";
 import { ask, testApp } from "./exchange.ts";
 import { fakeEngine } from "./fake_engine.ts";
 
 const app = testApp({ engine: fakeEngine([]) });
 
 Deno.test("openApiDocument() describes every route and no other", () => {
+  const engine = fakeEngine([]);
   const routes = appRoutes({
-    engine: fakeEngine([]),
+    engine,
+    jobs: new Jobs({ engine, checkpoints: NO_CHECKPOINTS }),
     errorResponse: errorResponder(false),
     maxBodyBytes: 1,
     bodies: new BodyBudget(1),
