@@ -108,6 +108,26 @@ export function sequenceConformance(subject: DeviceSubject): void {
     }
   });
 
+  test("runs sequences on several lanes side by side", async () => {
+    await using loaded = await load();
+    const { device, executable } = loaded;
+    using lane = device.openLane(loaded.lane.bytes);
+    const lanes = [loaded, { ...loaded, lane }];
+    const states = lanes.map(() => [executable.openSequence(), executable.openSequence()]);
+    const byHand = states.map((batch) => batch.map(() => new ByHand(loaded)));
+    for (const indices of [[1, 2], [3, 4], [5, 6]]) {
+      const answers = await Promise.all(
+        lanes.map((on, i) => outputsOf(on, indexStep(indices.map((n) => n + i), states[i]))),
+      );
+      for (const [i, [y]] of answers.entries()) {
+        for (const [row, one] of byHand[i].entries()) {
+          assert.deepEqual(rowOf(y, row), (await one.next(indices[row] + i)).data);
+          assert.deepEqual(states[i][row].read(), one.state);
+        }
+      }
+    }
+  });
+
   test("goes on from the values that a sequence is opened with", async () => {
     await using loaded = await load();
     const { executable } = loaded;

@@ -292,7 +292,7 @@ class TestGateway implements AsyncDisposable {
     models.add("joined", identityModel("FP32", ["batch", 4]), JOINED);
     models.add("text", identityModel("BYTES", ["batch", 1]), JOINED);
     models.add("recurrent", recurrentModel().file.bytes!, undefined, {
-      carry: { memory_next: "memory", last_next: "last" },
+      carry: { memory_next: "memory", index: "last" },
       samples: [[
         { name: "index", datatype: "INT64", shape: [1], data: [1] },
         { name: "memory", datatype: "FP32", shape: [2, 1, 3], data: Array(6).fill(0) },
