@@ -54,23 +54,34 @@ export async function engineRates(
   });
   for (const { name } of models) await engine.load(name);
 
+  const perModel = lanes * IN_FLIGHT_PER_LANE / models.length;
+  await keepBusy(engine, models, perModel, seconds * WARM_UP_SHARE);
+  return await keepBusy(engine, models, perModel, seconds * (1 - WARM_UP_SHARE));
+}
+
+/**
+ * Keeps so many requests of each model in flight.
+ *
+ * @returns Answers per second, by model in the order given.
+ */
+export async function keepBusy(
+  engine: Engine,
+  models: readonly LoopedModel[],
+  perModel: number,
+  seconds: number,
+): Promise<number[]> {
   const answers = models.map(() => 0);
-  const loop = async (index: number, end: number) => {
-    for (; performance.now() < end; answers[index]++) await answer(engine, models[index]);
+  const started = performance.now();
+  const loop = async (index: number) => {
+    for (; performance.now() < started + seconds * 1000; answers[index]++) {
+      await answer(engine, models[index]);
+    }
   };
-  const loops = async (seconds: number): Promise<number[]> => {
-    const before = [...answers];
-    const started = performance.now();
-    const perModel = lanes * IN_FLIGHT_PER_LANE / models.length;
-    const all = models.flatMap((_, index) =>
-      Array.from({ length: perModel }, () => loop(index, started + seconds * 1000))
-    );
-    await Promise.all(all);
-    const elapsed = (performance.now() - started) / 1000;
-    return answers.map((count, index) => (count - before[index]) / elapsed);
-  };
-  await loops(seconds * WARM_UP_SHARE);
-  return await loops(seconds * (1 - WARM_UP_SHARE));
+  await Promise.all(
+    models.flatMap((_, index) => Array.from({ length: perModel }, () => loop(index))),
+  );
+  const elapsed = (performance.now() - started) / 1000;
+  return answers.map((count) => count / elapsed);
 }
 
 function answer(engine: Engine, { name, inputs }: LoopedModel): Promise<void> {

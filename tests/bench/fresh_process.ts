@@ -11,6 +11,8 @@ import { deserialize, serialize } from "node:v8";
 const CALLS = {
   bareRate: async () => (await import("./bare_loop.ts")).bareRate,
   engineRates: async () => (await import("./engine_loop.ts")).engineRates,
+  schedulerFigures: async () => (await import("./scheduler_loop.ts")).schedulerFigures,
+  switchGaps: async () => (await import("./switch_loop.ts")).switchGaps,
   plainAnswer: async () => (await import("./plain_answer.ts")).plainAnswer,
 };
 

@@ -18,12 +18,15 @@ import { measureHttp } from "./drive.ts";
 import { measureEventLoop } from "./event_loop.ts";
 import { significant } from "./figures.ts";
 import { HTTP_CELLS } from "./http_cells.ts";
+import { measureIdle } from "./idle.ts";
 import { machine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
 import { writeModels } from "./models.ts";
 import { renderMarkdown, renderText, type Section } from "./report.ts";
+import { measureScheduler } from "./scheduler.ts";
 import { SERVER_NAMES, type ServerName } from "./servers.ts";
 import { measureStarters } from "./starters.ts";
+import { measureSwitching } from "./switching.ts";
 import { measureTogether } from "./together.ts";
 import { requireWrk } from "./wrk.ts";
 
@@ -35,6 +38,9 @@ const PARTS: Readonly<Record<string, Part>> = {
   starters: measureStarters,
   together: measureTogether,
   event_loop: measureEventLoop,
+  scheduler: measureScheduler,
+  switching: measureSwitching,
+  idle: measureIdle,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];
