@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import { Sampler, type SamplingOptions } from "../../../server/generation/sampling.ts";
 
 const OPTIONS: SamplingOptions = { temperature: 1, topK: 0, topP: 1, seed: 7 };
@@ -100,4 +101,38 @@ Deno.test("Sampler.next() says which token has no logit", () => {
       assert.throws(() => sampler.next(bytes(logits)), { code: "execution_failed", message });
     }
   }
+});
+
+/** As it is defined: sorted, cut, cut again, normalised. */
+function probabilities(logits: readonly number[], options: SamplingOptions): number[] {
+  const highest = Math.max(...logits);
+  const weight = (token: number) => Math.exp((logits[token] - highest) / options.temperature);
+  const sum = (tokens: readonly number[]) => tokens.reduce((sum, t) => sum + weight(t), 0);
+  const likeliest = [...logits.keys()].toSorted((a, b) => logits[b] - logits[a] || a - b);
+  const top = likeliest.slice(0, options.topK || logits.length);
+  let count = 1;
+  while (count < top.length && sum(top.slice(0, count)) < options.topP * sum(top)) count++;
+  const nucleus = top.slice(0, count);
+  return [...logits.keys()].map((t) => nucleus.includes(t) ? weight(t) / sum(nucleus) : 0);
+}
+
+Deno.test("Sampler.next() draws as defined, whatever logits and options are", () => {
+  const logit = fc.constantFrom(-2, -0.5, 0, 0.25, 1, 3);
+  const options = fc.record({
+    temperature: fc.constantFrom(0.5, 1, 2),
+    topK: fc.nat(6),
+    topP: fc.constantFrom(0.15, 0.37, 0.61, 0.83, 1),
+    seed: fc.nat(),
+  });
+  fc.assert(
+    fc.property(fc.array(logit, { minLength: 1, maxLength: 6 }), options, (logits, options) => {
+      const draws = 1000;
+      const expected = probabilities(logits, options);
+      counts(logits, options, draws).forEach((count, token) => {
+        if (expected[token] === 0) assert.equal(count, 0);
+        else assert.ok(Math.abs(count / draws - expected[token]) < 0.08, `${token}: ${count}`);
+      });
+    }),
+    { seed: 1, numRuns: 200 },
+  );
 });
