@@ -14,7 +14,7 @@ import type { Decision, Policy, PolicyEvent, RequestView, Snapshot } from "./pol
  * kinds, runs a queue that is not ready, asks for rows that are no whole number from 1 to
  * `run.rows`, idles until a time that is not after now or not finite, or gives a reason that is no
  * short printable text; a rank that is no number. Ranks given before the fault remain with the
- * requests that have them; from then on a request ranks by its arrival.
+ * requests that have them until they are ranked again; from then on a request ranks by its arrival.
  *
  * @param onFault Called once, with a sentence that says what the policy did.
  */
@@ -23,8 +23,8 @@ export function contain(policy: Policy, onFault: (message: string) => void): Pol
 }
 
 class Contained implements Policy {
-  /** Absent when the wrapped policy has none: the scheduler then need not ask. */
-  readonly rank?: (request: RequestView) => number;
+  /** Absent while the wrapped policy has none. */
+  rank?: (request: RequestView) => number;
   readonly #onFault: (message: string) => void;
   #policy: Policy;
   #broken = false;
@@ -57,9 +57,8 @@ class Contained implements Policy {
   }
 
   #rank(request: RequestView): number {
-    if (this.#policy.rank === undefined) return request.arrivedMicros;
     try {
-      const rank: unknown = this.#policy.rank(request);
+      const rank: unknown = this.#policy.rank!(request);
       refusePromise(rank, "rank()");
       if (typeof rank !== "number" || Number.isNaN(rank)) {
         throw new Fault(`rank() returned ${show(rank)}, not a number`);
@@ -99,6 +98,7 @@ class Contained implements Policy {
   #takeOver(what: string, error: unknown): void {
     this.#broken = true;
     this.#policy = fifo.create({ random: () => 0 });
+    this.rank = (request) => this.#rank(request);
     this.#onFault(error instanceof Fault ? error.message : `${what} threw ${describe(error)}`);
   }
 }

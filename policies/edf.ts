@@ -15,34 +15,36 @@
  * make it. It does not, because the scheduler refuses on arrival, and drops when a batch is formed,
  * what by learned cost cannot end in time: this policy names the most pressing, the scheduler drops
  * it if it is hopeless and asks again. So nothing runs in vain, and who is dropped is whoever the
- * others left no time for.
+ * others left no time for. A sequence's deadline is that of all its iterations: while it is the
+ * earliest, they run one after the other, and each is checked anew.
  *
- * A request without a deadline is due {@linkcode DUE_MICROS} after it came, and so is one that gives
- * itself longer: nothing waits for ever.
+ * What has no deadline, or a later one, is due {@linkcode DUE_MICROS} after it began to wait for its
+ * next iteration. So nothing waits for ever, and sequences without deadlines take turns with each
+ * other and with newcomers.
  *
  * @module
  */
 import type { PolicyDefinition } from "./policy.ts";
 import { RunDecision } from "./run_decision.ts";
 
-/** When a request is due that has no deadline, or a later one: so long after its arrival. */
+/** When a request is due that has no deadline, or a later one: so long after it began to wait. */
 export const DUE_MICROS = 10_000_000;
 
 /** The earliest deadline first. */
 export const edf: PolicyDefinition = {
   name: "edf",
-  promises: { noStarvation: true, workConserving: true, deadlineOrder: true },
+  promises: { noStarvation: true, workConserving: true, takesTurns: true, deadlineOrder: true },
   create() {
     const decision = new RunDecision();
     return {
-      rank({ arrivedMicros, deadlineMicros }) {
-        return dueMicros(arrivedMicros, deadlineMicros);
+      rank({ waitingSinceMicros, deadlineMicros }) {
+        return dueMicros(waitingSinceMicros, deadlineMicros);
       },
       next({ ready }) {
         let pressing = ready[0];
         let earliest = Infinity;
         for (const queue of ready) {
-          const due = dueMicros(queue.oldestArrivalMicros, queue.earliestDeadlineMicros);
+          const due = dueMicros(queue.waitingSinceMicros, queue.earliestDeadlineMicros);
           if (due < earliest) {
             pressing = queue;
             earliest = due;
@@ -54,7 +56,7 @@ export const edf: PolicyDefinition = {
   },
 };
 
-/** Of a request; and of a queue, whose earliest is that of its oldest or its most pressing one. */
-function dueMicros(arrivedMicros: number, deadlineMicros: number): number {
-  return Math.min(deadlineMicros, arrivedMicros + DUE_MICROS);
+/** Of a request; and of a queue, whose earliest is that of its most pressing or longest waiting one. */
+function dueMicros(waitingSinceMicros: number, deadlineMicros: number): number {
+  return Math.min(deadlineMicros, waitingSinceMicros + DUE_MICROS);
 }

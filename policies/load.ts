@@ -46,6 +46,7 @@ export async function loadPolicy(pathOrUrl: string): Promise<PolicyDefinition> {
 const PROMISES: Record<keyof PolicyPromises, boolean> = {
   noStarvation: true,
   workConserving: true,
+  takesTurns: false,
   proportionalShare: false,
   strictPriority: false,
   shortestFirst: false,

@@ -3,8 +3,9 @@
  *
  * ## What it optimises
  * Shares in the long run, with next to no state: every queue with work holds tickets in proportion
- * to its weight, one is drawn, and its holder runs next. Whatever is waiting may be next, whatever
- * the others do.
+ * to its weight, one is drawn, and its holder runs next; inside a queue, the request that has waited
+ * longest. Whatever queue has work may be next, whatever the others do and however long their requests
+ * go on.
  *
  * ## When to use it
  * When shares shall follow the weights on the average, weights differ much, and no pattern of

@@ -24,7 +24,7 @@ export class Patience {
     if (!this.#lastWasOutOfTurn) {
       let earliest = nowMicros - PATIENCE_MICROS;
       for (const queue of ready) {
-        const since = Math.max(queue.oldestArrivalMicros, queue.lastServedMicros);
+        const since = Math.max(queue.waitingSinceMicros, queue.lastServedMicros);
         if (since < earliest) {
           overdue = queue;
           earliest = since;

@@ -3,19 +3,21 @@
  *
  * ## What it optimises
  * The wait of what is most urgent: of the queues with work, the one that holds the most urgent
- * request runs next; among equals, the one whose oldest request arrived first.
+ * request runs next; among equals, the one that has waited longest for an iteration, so that requests
+ * of many iterations take turns.
  *
  * ## When to use it
  * When some requests are interactive and others can wait, and clients or models say which
- * (`priority`: 1 is most urgent).
+ * (`priority`: 1 is most urgent). A job given a large number uses what the requests leave, and delays
+ * none by more than the iteration that runs.
  *
  * ## What it costs
  * Under overload the urgent take nearly all. So that the rest does not starve, a queue that has
  * waited for a second without an iteration gets one out of turn, and then waits again; at most every
  * second iteration goes that way (`patience.ts`).
  *
- * Inside a queue a level of priority is worth {@linkcode LEVEL_MICROS} of waiting: a request is
- * overtaken only by more urgent ones that arrive within that time per level of difference.
+ * Inside a queue a level of priority is worth {@linkcode LEVEL_MICROS} of waiting for an iteration: a
+ * request is overtaken only by more urgent ones that come within that time per level of difference.
  *
  * @module
  */
@@ -29,13 +31,13 @@ export const LEVEL_MICROS = 100_000;
 /** The most urgent first; nothing with work waits for ever. */
 export const priority: PolicyDefinition = {
   name: "priority",
-  promises: { noStarvation: true, workConserving: true, strictPriority: true },
+  promises: { noStarvation: true, workConserving: true, takesTurns: true, strictPriority: true },
   create() {
     const decision = new RunDecision();
     const patience = new Patience();
     return {
       rank(request) {
-        return request.arrivedMicros + request.priority * LEVEL_MICROS;
+        return request.waitingSinceMicros + request.priority * LEVEL_MICROS;
       },
       next(snapshot) {
         const overdue = patience.overdue(snapshot);
@@ -52,5 +54,5 @@ export const priority: PolicyDefinition = {
 function precedes(queue: QueueView, other: QueueView): boolean {
   return queue.topPriority < other.topPriority ||
     (queue.topPriority === other.topPriority &&
-      queue.oldestArrivalMicros < other.oldestArrivalMicros);
+      queue.waitingSinceMicros < other.waitingSinceMicros);
 }

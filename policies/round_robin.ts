@@ -3,14 +3,17 @@
  *
  * ## What it optimises
  * Equal numbers of iterations: of the queues with work, the one whose last turn lies furthest back
- * runs next. A queue waits for at most one iteration of every other.
+ * runs next, and inside a queue the request that has waited longest. A queue waits for at most one
+ * iteration of every other, however many iterations their requests take.
  *
  * ## When to use it
- * When models cost about the same and none may hold up the others by the number of its requests.
+ * When models cost about the same and none may hold up the others by the number of its requests, or
+ * by how long they go on.
  *
  * ## What it costs
  * Iterations count alike, whatever they take: a model of 50 ms gets fifty times the device time of
- * one of 1 ms. Where costs differ, use `fair`.
+ * one of 1 ms. Where costs differ, use `fair`. Requests that take many iterations end late, all of
+ * them at about the same time, as with every policy that takes turns.
  *
  * @module
  */
@@ -20,7 +23,7 @@ import { RunDecision } from "./run_decision.ts";
 /** One iteration each, in turn, among the queues that have work. */
 export const roundRobin: PolicyDefinition = {
   name: "round_robin",
-  promises: { noStarvation: true, workConserving: true },
+  promises: { noStarvation: true, workConserving: true, takesTurns: true },
   create() {
     const decision = new RunDecision();
     /** The number of each queue's last turn; a newcomer's is that of the turn it came in. */

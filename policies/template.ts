@@ -23,14 +23,15 @@ const AGEING = 0.1;
 const shortestFirst: PolicyDefinition = {
   name: "shortest_first",
   // What the conformance suite will hold the policy to.
-  promises: { noStarvation: true, workConserving: true },
+  promises: { noStarvation: true, workConserving: true, takesTurns: true },
 
   // Called once per gateway, and again at every switch: keep state in here, not in the module.
   // It may draw on `random()` of its argument, never on Math.random or the time: the same events
   // must give the same decisions.
   create() {
     return {
-      // rank(request) orders the requests inside a queue; without it, the first come are first.
+      // rank(request) orders the requests inside a queue; without it, whichever has waited longest
+      // for an iteration is next, and requests of many iterations take turns.
       // observe(event) tells of arrivals, cancellations and charges; this policy needs none.
 
       // Called for every iteration: which of the queues in `ready` runs on `lane`, how many rows.
@@ -48,6 +49,6 @@ const shortestFirst: PolicyDefinition = {
 export default shortestFirst;
 
 function score(queue: QueueView, nowMicros: number): number {
-  const waited = nowMicros - queue.oldestArrivalMicros;
+  const waited = nowMicros - queue.waitingSinceMicros;
   return queue.iterationMicros(queue.bestRows) - AGEING * waited;
 }

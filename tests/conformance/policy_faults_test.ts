@@ -13,6 +13,7 @@ fc.configureGlobal({ endOnFailure: true });
 const ALL: PolicyPromises = {
   noStarvation: true,
   workConserving: true,
+  takesTurns: true,
   proportionalShare: true,
   strictPriority: true,
   shortestFirst: true,
@@ -88,12 +89,12 @@ const FAULTS: readonly [what: string, definition: PolicyDefinition, fails: strin
     "serves every queue in bounded time, whatever the others do",
   ],
   [
-    "a rank that is no number for a request of unknown length",
+    "a rank that is no number for some requests",
     policy(() => ({
       ...runs((ready) => ready[0]),
-      rank: ({ iterationsTotal, deadlineMicros }) => iterationsTotal - deadlineMicros,
+      rank: ({ tenantMicros, deadlineMicros }) => tenantMicros * deadlineMicros,
     })),
-    "ranks every request by a number, those of unknown length included",
+    "ranks every request by a number, whatever its figures",
   ],
   [
     "chance of its own",
@@ -165,7 +166,10 @@ const FAULTS: readonly [what: string, definition: PolicyDefinition, fails: strin
   ],
   [
     "short requests behind a long one that came before",
-    policy(() => runs((ready) => ready[0])),
+    policy(() => ({
+      ...runs((ready) => ready[0]),
+      rank: ({ arrivedMicros }) => arrivedMicros,
+    })),
     "lets no short request wait behind a long one of its own model",
   ],
   [
@@ -175,6 +179,45 @@ const FAULTS: readonly [what: string, definition: PolicyDefinition, fails: strin
       rank: ({ iterationsDone }) => -iterationsDone,
     })),
     "lets no short request wait behind a long one of its own model",
+  ],
+  [
+    "short iterations taken for short requests",
+    policy(() => runs((ready) => smallest((queue) => queue.iterationMicros(1), ready))),
+    "lets no plain request wait behind a job of shorter iterations",
+  ],
+  [
+    "requests that run to their end, in all queues",
+    policy(() => ({
+      ...runs((ready) => smallest((queue) => queue.oldestArrivalMicros, ready)),
+      rank: ({ arrivedMicros }) => arrivedMicros,
+    })),
+    "lets no request of many iterations hold up others, in its queue or beside it",
+  ],
+  [
+    "requests that run to their end, inside a queue",
+    policy(() => ({
+      ...runs((ready) => smallest((queue) => queue.lastServedMicros, ready)),
+      rank: ({ arrivedMicros }) => arrivedMicros,
+    })),
+    "lets no request of many iterations hold up others, in its queue or beside it",
+  ],
+  [
+    "a sequence that is taken for a newcomer after every iteration",
+    policy(() => {
+      const served = new Map<QueueView, number>();
+      return {
+        ...runs((ready) => smallest((queue) => served.get(queue) ?? 0, ready)),
+        observe(event) {
+          const { queue } = event;
+          if (event.kind === "arrival" && queue.waitingSinceMicros >= event.nowMicros) {
+            served.set(queue, Math.max(0, ...served.values()));
+          }
+          if (event.kind !== "charge") return;
+          served.set(queue, (served.get(queue) ?? 0) + event.micros / queue.weight);
+        },
+      };
+    }),
+    "shares device time by weight between one sequence and plain requests",
   ],
   [
     "deadlines ignored",

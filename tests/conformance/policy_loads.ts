@@ -44,6 +44,8 @@ export const anyLoad: fc.Arbitrary<Load> = fc.record({
       leavesMicros: fc.option(fc.nat({ max: 120_000 }), { nil: undefined }),
       iterations: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 5 })),
       declared: fc.boolean(),
+      prefill: fc.boolean(),
+      tenant: fc.constantFrom("", "one", "another"),
     }),
     { minLength: 1, maxLength: 60, size: "max" },
   ),
@@ -95,6 +97,7 @@ export const backloggedLoad: fc.Arbitrary<Load> = fc.record({
       micros: fc.integer({ min: 50, max: 500 }),
       estimate: fc.double({ min: 0.5, max: 2, noNaN: true }),
       backlog: fc.constant(4),
+      iterations: fc.constantFrom(1, 1, 5, 100),
     }),
     { minLength: 2, maxLength: 5, size: "max" },
   ).map(named),
@@ -116,9 +119,64 @@ export const urgentLoad: fc.Arbitrary<Load> = fc.record({
       queue: fc.nat({ max: 5 }),
       priority: priorityLevel,
       deadlineMicros: fc.option(fc.nat({ max: 2 * SECOND }), { nil: undefined }),
+      iterations: fc.constantFrom(1, 1, 1, 4),
     }),
     { minLength: 2, maxLength: 80, size: "max" },
   ),
   ...machine,
   untilMicros: fc.constant(0),
 }).map(withKnownQueues);
+
+/** Requests without end, in queues with plain ones and beside them, and sequences that come and go. */
+export const endlessLoad: fc.Arbitrary<{ load: Load; boundMicros: number }> = fc.record({
+  queues: fc.array(
+    fc.record({
+      weight: fc.double({ min: 1, max: 4, noNaN: true }),
+      micros: fc.integer({ min: 1_000, max: 5_000 }),
+      estimate: fc.double({ min: 0.5, max: 2, noNaN: true }),
+      backlog: fc.nat({ max: 2 }),
+    }),
+    { minLength: 2, maxLength: 4, size: "max" },
+  ).map(named),
+  endless: fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 5, size: "max" }),
+  others: fc.array(
+    fc.record({
+      atMicros: fc.nat({ max: SECOND }),
+      queue: fc.nat({ max: 3 }),
+      iterations: fc.integer({ min: 1, max: 20 }),
+    }),
+    { minLength: 1, maxLength: 8, size: "max" },
+  ),
+  lanes: fc.integer({ min: 1, max: 2 }),
+}).map(({ queues, endless, others, lanes }) => ({
+  boundMicros: 5 * SECOND,
+  load: withKnownQueues({
+    queues,
+    arrivals: [
+      ...endless.map((queue) => ({ atMicros: 0, queue, iterations: Infinity })),
+      ...others,
+    ],
+    lanes,
+    untilMicros: 8 * SECOND,
+  }),
+}));
+
+/** A queue whose only request goes on and on, and others that always have plain ones. */
+export const loneSequenceLoad: fc.Arbitrary<Load> = fc.record({
+  lone: fc.record({
+    weight: fc.double({ min: 0.5, max: 4, noNaN: true }),
+    micros: fc.integer({ min: 50, max: 500 }),
+  }),
+  others: fc.array(
+    fc.record({
+      weight: fc.double({ min: 0.5, max: 4, noNaN: true }),
+      micros: fc.integer({ min: 50, max: 500 }),
+      backlog: fc.constant(4),
+    }),
+    { minLength: 1, maxLength: 4, size: "max" },
+  ),
+}).map(({ lone, others }) => ({
+  queues: named([lone, ...others]),
+  arrivals: [{ atMicros: 0, queue: 0, iterations: Infinity }],
+  untilMicros: SECOND,
+}));

@@ -30,7 +30,6 @@ export interface Waiting extends RequestView {
   /** Shares iterations with those of its group only; first iterations of a generation with none. */
   readonly group: number;
   readonly rank: number;
-  readonly order: number;
   readonly leavesMicros: number;
 }
 
@@ -55,10 +54,9 @@ export class Queue implements QueueView {
 
   /** Takes a request into its place; among equals the one that has waited longest is first. */
   push(request: Waiting): void {
-    this.waiting.push(request);
-    this.waiting.sort((one, other) =>
-      one.rank === other.rank ? one.order - other.order : one.rank < other.rank ? -1 : 1
-    );
+    let place = this.waiting.length;
+    while (place > 0 && request.rank < this.waiting[place - 1].rank) place--;
+    this.waiting.splice(place, 0, request);
   }
 
   /** Takes out the first, and those of its group up to so many. */
@@ -91,9 +89,12 @@ export class Queue implements QueueView {
     return this.waiting.length;
   }
   get bestRows() {
-    const [first] = this.waiting;
-    const joinable = this.waiting.filter(({ group }) => group === first.group);
-    return Math.min(joinable.length, this.load.maxRows ?? 1);
+    const { maxRows = 1 } = this.load;
+    let rows = 0;
+    for (const { group } of this.waiting) {
+      if (group === this.waiting[0].group && ++rows === maxRows) break;
+    }
+    return rows;
   }
   get oldestArrivalMicros() {
     return this.#least("arrivedMicros");

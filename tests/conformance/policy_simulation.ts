@@ -15,6 +15,7 @@ import {
   type QueueView,
 } from "../../policies/policy.ts";
 import { Tenants } from "../../server/engine/tenants.ts";
+import type { Outcome, ReadyQueue, Served } from "./policy_outcome.ts";
 import { JOINED, Queue, type QueueLoad, type Waiting } from "./policy_queue.ts";
 
 /** A request of one row. */
@@ -47,45 +48,10 @@ export interface Load {
   readonly switchMicros?: number;
 }
 
-/** One iteration that ran. */
-export interface Served {
-  readonly model: string;
-  readonly startMicros: number;
-  readonly endMicros: number;
-  readonly micros: number;
-  /** Its requests, as they were when it was chosen. */
-  readonly requests: readonly Waiting[];
-  /** Queues that had work when it was chosen, by name, as they were then. */
-  readonly ready: ReadonlyMap<string, ReadyQueue>;
-}
-
-/** What a queue showed of itself when another, or it, was chosen. */
-export interface ReadyQueue {
-  readonly topPriority: number;
-  readonly earliestDeadlineMicros: number;
-  /** What its first request was expected to cost to its end. */
-  readonly expectedMicros: number;
-}
-
-/** What became of a load. */
-export interface Outcome {
-  /** Every decision as a line. */
-  readonly decisions: readonly string[];
-  readonly served: readonly Served[];
-  /** What the policy did that it must not; empty when all is well. */
-  readonly faults: readonly string[];
-  /** How often it left a lane idle though something was ready. */
-  readonly idled: number;
-  /** Requests that were never run though their clients stayed. */
-  readonly unserved: number;
-  /** The longest that each queue had work and no iteration of it started. */
-  readonly longestWait: ReadonlyMap<string, number>;
-}
-
 /** A request that is about to wait, and has no place yet. */
 type Entering = Omit<
   Waiting,
-  "rank" | "order" | "waitingSinceMicros" | "iterationsTotal" | "tenantMicros"
+  "rank" | "waitingSinceMicros" | "iterationsTotal" | "tenantMicros"
 >;
 
 interface Lane extends LaneView {
@@ -114,7 +80,7 @@ class Simulation {
   #policy: Policy;
   #idled = 0;
   #idledInARow = 0;
-  #order = 0;
+  #groups = 0;
 
   constructor(readonly definition: PolicyDefinition, readonly load: Load) {
     this.#depth = load.depth ?? 1;
@@ -200,10 +166,11 @@ class Simulation {
       priority: arrival.priority ?? DEFAULT_PRIORITY,
       iterationsDone: 0,
       attainedMicros: 0,
+      background: false,
       tenant,
       iterations,
       declared: declared && iterations !== Infinity,
-      group: arrival.prefill === true ? this.#order : JOINED,
+      group: arrival.prefill === true ? this.#groups++ : JOINED,
       leavesMicros: arrival.leavesMicros ?? Infinity,
     });
   }
@@ -218,7 +185,6 @@ class Simulation {
       waitingSinceMicros: nowMicros,
       iterationsTotal: declared ? iterations : queue.expectedIterations(iterationsDone),
       tenantMicros: this.#tenants.micros(tenant, nowMicros),
-      order: this.#order++,
     };
     queue.push({ ...request, rank: this.#policy.rank?.(request) ?? 0 });
     this.#tell({ kind: "arrival", queue, nowMicros });

@@ -1,25 +1,12 @@
 import assert from "node:assert/strict";
 import { contain } from "../../policies/contained.ts";
-import {
-  DEFAULT_PRIORITY,
-  type Policy,
-  type QueueView,
-  type RequestView,
-  type Snapshot,
-} from "../../policies/policy.ts";
-import { queueView, snapshotOf } from "./views.ts";
+import type { Policy, QueueView, Snapshot } from "../../policies/policy.ts";
+import { queueView, requestView, snapshotOf } from "./views.ts";
 
 const late = queueView("late", { oldestArrivalMicros: 20, rows: 4, bestRows: 4 });
 const early = queueView("early", { oldestArrivalMicros: 10, rows: 2, bestRows: 2 });
 const snapshot = snapshotOf([late, early], 30);
-const request: RequestView = {
-  arrivedMicros: 5,
-  deadlineMicros: Infinity,
-  priority: DEFAULT_PRIORITY,
-  iterationsDone: 0,
-  iterationsTotal: 1,
-  attainedMicros: 0,
-};
+const request = requestView({ arrivedMicros: 5 });
 
 /** A policy whose methods give what no type would allow, as a JavaScript file can. */
 function misbehaving(parts: Record<string, () => unknown>): Policy {
@@ -71,8 +58,19 @@ Deno.test("contain() lets no policy change the list that it is shown", () => {
   }
 });
 
-Deno.test("contain() has no rank when the policy has none", () => {
+Deno.test("contain() has no rank when the policy has none, and that of fifo once it broke", () => {
   assert.equal(contained({}).policy.rank, undefined);
+  const { policy } = contained({ next: () => undefined });
+  policy.next(snapshot);
+  assert.equal(policy.rank?.(request), 5);
+});
+
+Deno.test("contain() passes on ranks that order the requests oddly", () => {
+  for (const odd of [-Infinity, Infinity, -0, 1e300]) {
+    const { faults, policy } = contained({ rank: () => odd });
+    assert.equal(policy.rank?.(request), odd);
+    assert.deepEqual(faults, []);
+  }
 });
 
 const BAD_NEXT: readonly [what: string, next: () => unknown, message: RegExp][] = [
@@ -131,6 +129,8 @@ for (
     }],
     ["is NaN", () => NaN],
     ["is missing", () => undefined],
+    ["is text", () => "5"],
+    ["is a bigint", () => 5n],
     ["is a promise", () => Promise.reject(new Error("boom"))],
   ] as const
 ) {

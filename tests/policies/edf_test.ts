@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { DUE_MICROS, edf } from "../../policies/edf.ts";
-import { DEFAULT_PRIORITY, type QueueView } from "../../policies/policy.ts";
+import type { QueueView } from "../../policies/policy.ts";
 import { simulate } from "../conformance/policy_simulation.ts";
-import { queueView, snapshotOf } from "./views.ts";
+import { queueView, requestView, snapshotOf } from "./views.ts";
 
 function chosen(...ready: QueueView[]): string {
   const decision = edf.create({ random: () => 0 }).next(snapshotOf(ready));
@@ -14,15 +14,15 @@ function chosen(...ready: QueueView[]): string {
 Deno.test("edf runs the queue with the earliest deadline, whatever came first", () => {
   const none = queueView("none");
   const loose = queueView("loose", { earliestDeadlineMicros: 9_000 });
-  const tight = queueView("tight", { earliestDeadlineMicros: 500, oldestArrivalMicros: 400 });
+  const tight = queueView("tight", { earliestDeadlineMicros: 500, waitingSinceMicros: 400 });
   assert.equal(chosen(none, loose, tight), "tight: earliest deadline");
 });
 
-Deno.test("edf takes what has no deadline, or a later one, to be due ten seconds after it came", () => {
-  const none = queueView("none", { oldestArrivalMicros: 1 });
+Deno.test("edf takes what has no deadline, or a later one, to be due after ten seconds of waiting", () => {
+  const none = queueView("none", { waitingSinceMicros: 1 });
   const hour = queueView("hour", { earliestDeadlineMicros: 3_600_000_000 });
   const sooner = queueView("sooner", {
-    oldestArrivalMicros: DUE_MICROS - 10,
+    waitingSinceMicros: DUE_MICROS - 10,
     earliestDeadlineMicros: DUE_MICROS - 1,
   });
   assert.equal(chosen(none, hour), "hour: earliest deadline");
@@ -32,15 +32,8 @@ Deno.test("edf takes what has no deadline, or a later one, to be due ten seconds
 });
 
 Deno.test("edf ranks requests by when they are due", () => {
-  const rank = (arrivedMicros: number, deadlineMicros: number) =>
-    edf.create({ random: () => 0 }).rank!({
-      arrivedMicros,
-      deadlineMicros,
-      priority: DEFAULT_PRIORITY,
-      iterationsDone: 0,
-      iterationsTotal: 1,
-      attainedMicros: 0,
-    });
+  const rank = (waitingSinceMicros: number, deadlineMicros: number) =>
+    edf.create({ random: () => 0 }).rank!(requestView({ waitingSinceMicros, deadlineMicros }));
   assert.equal(rank(5, 700), 700);
   assert.equal(rank(5, Infinity), 5 + DUE_MICROS);
   assert.equal(rank(5, 3 * DUE_MICROS), 5 + DUE_MICROS);

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { fair } from "../../policies/fair.ts";
 import type { LaneView, Policy, QueueView } from "../../policies/policy.ts";
+import { assertShares, sharesOf } from "../conformance/policy_outcome.ts";
+import { simulate } from "../conformance/policy_simulation.ts";
 import { type MutableQueue, queueView, snapshotOf } from "./views.ts";
 
 /** Drives the policy as the scheduler would, on lanes that take any number of iterations. */
@@ -40,7 +42,7 @@ class Driver {
   }
 
   arrive(queue: MutableQueue): void {
-    queue.oldestArrivalMicros = this.now;
+    queue.waitingSinceMicros = this.now;
     this.policy.observe?.({ kind: "arrival", queue, nowMicros: this.now });
   }
 }
@@ -130,38 +132,53 @@ Deno.test("fair starts level a queue that comes when nothing runs, or that bring
   }
 });
 
-Deno.test("fair keeps the place of a queue that has been waiting when more arrives for it", () => {
+Deno.test("fair keeps the place of a queue that waits when more arrives for it", () => {
   const driver = new Driver();
   const [a, b] = queues("a", "b");
-  driver.policy.observe?.({ kind: "queue_added", queue: b });
+  driver.start(a, b);
+  driver.policy.observe?.({ kind: "arrival", queue: b, nowMicros: 0 });
+  driver.finish(a, 300);
+  for (let turn = 0; turn < 3; turn++) {
+    driver.now++;
+    assert.equal(driver.start(a, b), "b");
+    driver.policy.observe?.({ kind: "arrival", queue: b, nowMicros: driver.now });
+    driver.finish(b, 90);
+  }
+});
+
+Deno.test("fair lets a queue that no lane could run claim nothing for that time", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
   driver.start(a, b);
   driver.finish(a, 100);
-  driver.now = 100;
-  driver.start(a); // b could not run on that lane
-  driver.policy.observe?.({ kind: "arrival", queue: b, nowMicros: 100 });
-  driver.finish(a, 100);
-  driver.now = 200;
-  for (let turn = 0; turn < 3; turn++) {
-    assert.equal(driver.start(a, b), "b");
-    driver.finish(b, 90);
-    driver.now += 90;
+  for (let turn = 0; turn < 5; turn++) {
+    driver.now++;
+    driver.start(a);
+    driver.finish(a, 100);
+  }
+  for (const model of ["b", "a", "b", "a"]) { // from 500, where a's last began
+    driver.now++;
+    assert.equal(driver.start(a, b), model);
+    driver.finish(model === "a" ? a : b, 110);
   }
 });
 
 Deno.test("fair starts a newcomer by what runs furthest back, not by a lane of its own", () => {
   const driver = new Driver();
   const [alone, shared, newcomer] = queues("alone", "shared", "newcomer");
-  driver.start(shared);
+  driver.start(shared); // at 0, for long
   for (let turn = 0; turn < 5; turn++) {
     driver.start(alone);
     driver.finish(alone, 1_000);
     driver.now += 1_000;
   }
-  driver.start(alone); // at 5000, while shared is at 0 still
   driver.arrive(newcomer);
-  driver.finish(shared, 100);
-  assert.equal(driver.start(shared, newcomer), "newcomer");
-  assert.equal(driver.start(shared, newcomer), "shared");
+  for (const micros of [4_000, 1_000]) {
+    assert.equal(driver.start(alone, newcomer), "newcomer");
+    driver.finish(newcomer, micros);
+    driver.now += micros;
+  }
+  assert.equal(driver.start(alone, newcomer), "alone");
 });
 
 Deno.test("fair weighs what is expected as well as what is charged", () => {
@@ -170,4 +187,31 @@ Deno.test("fair weighs what is expected as well as what is charged", () => {
   const light = queueView("light");
   const order = Array.from({ length: 8 }, () => driver.start(heavy, light));
   assert.equal(order.filter((model) => model === "heavy").length, 6);
+});
+
+Deno.test("fair shares by weight in every 5 s, costs spread tenfold and one joining half way", () => {
+  const seconds = 1_000_000;
+  const queues = [
+    { model: "plain, short", micros: 1_000, backlog: 8 },
+    { model: "plain, long", micros: 10_000, backlog: 8, weight: 2 },
+    { model: "generations", micros: 3_000, backlog: 4, iterations: 200 },
+    {
+      model: "joins half way",
+      micros: 5_000,
+      backlog: 4,
+      iterations: 50,
+      addedMicros: 10 * seconds,
+    },
+  ];
+  const outcome = simulate(fair, { queues, arrivals: [], untilMicros: 20 * seconds });
+  for (let from = 0; from < 20 * seconds; from += 5 * seconds) {
+    const present = queues.filter(({ addedMicros = 0 }) => addedMicros <= from);
+    assertShares(outcome, present, from, from + 5 * seconds);
+    const shares = sharesOf(outcome, from, from + 5 * seconds);
+    const each = present.map(({ model, weight = 1 }) => shares.get(model)! / weight);
+    const sum = each.reduce((sum, share) => sum + share, 0);
+    const squares = each.reduce((sum, share) => sum + share ** 2, 0);
+    const jain = sum ** 2 / (each.length * squares);
+    assert.ok(jain >= 0.98, `Jain's index is ${jain}`);
+  }
 });

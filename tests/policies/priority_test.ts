@@ -3,7 +3,7 @@ import { DEFAULT_PRIORITY, type Policy, type QueueView } from "../../policies/po
 import { PATIENCE_MICROS } from "../../policies/patience.ts";
 import { LEVEL_MICROS, priority } from "../../policies/priority.ts";
 import { simulate } from "../conformance/policy_simulation.ts";
-import { queueView, snapshotOf } from "./views.ts";
+import { queueView, requestView, snapshotOf } from "./views.ts";
 
 function chosen(policy: Policy, ready: readonly QueueView[], nowMicros = 0): string {
   const decision = policy.next(snapshotOf(ready, nowMicros));
@@ -11,20 +11,20 @@ function chosen(policy: Policy, ready: readonly QueueView[], nowMicros = 0): str
   return `${decision.run.model}: ${decision.because}`;
 }
 
-Deno.test("priority runs the most urgent queue, and the first come among equals", () => {
+Deno.test("priority runs the most urgent queue, and among equals what has waited longest", () => {
   const policy = priority.create({ random: () => 0 });
-  const usual = queueView("usual", { topPriority: 100, oldestArrivalMicros: 1 });
-  const late = queueView("late", { topPriority: 2, oldestArrivalMicros: 3 });
-  const early = queueView("early", { topPriority: 2, oldestArrivalMicros: 2 });
+  const usual = queueView("usual", { topPriority: 100, waitingSinceMicros: 1 });
+  const late = queueView("late", { topPriority: 2, waitingSinceMicros: 3 });
+  const early = queueView("early", { topPriority: 2, waitingSinceMicros: 2 });
   assert.equal(chosen(policy, [usual, late, early], 10), "early: most urgent");
 });
 
 Deno.test("priority takes one impatient queue out of turn, at most every second time", () => {
   const policy = priority.create({ random: () => 0 });
   const now = 3 * PATIENCE_MICROS;
-  const urgent = queueView("urgent", { topPriority: 1, oldestArrivalMicros: now });
-  const longest = queueView("longest", { oldestArrivalMicros: 1 });
-  const long = queueView("long", { oldestArrivalMicros: 2 });
+  const urgent = queueView("urgent", { topPriority: 1, waitingSinceMicros: now });
+  const longest = queueView("longest", { waitingSinceMicros: 1 });
+  const long = queueView("long", { waitingSinceMicros: 2 });
   const ready = [urgent, long, longest];
   assert.equal(chosen(policy, ready, now), "longest: waited too long");
   longest.lastServedMicros = now;
@@ -40,7 +40,7 @@ Deno.test("priority waits for its whole patience", () => {
   const urgent = queueView("urgent", { topPriority: 1 });
   const other = queueView("other");
   const queues = [urgent, other];
-  urgent.oldestArrivalMicros = PATIENCE_MICROS;
+  urgent.waitingSinceMicros = PATIENCE_MICROS;
   assert.equal(chosen(policy, queues, PATIENCE_MICROS), "urgent: most urgent");
   assert.equal(chosen(policy, queues, PATIENCE_MICROS + 1), "other: waited too long");
 });
@@ -66,15 +66,10 @@ Deno.test("priority keeps to its bound, and the urgent keep half, when all are o
 });
 
 Deno.test("priority ranks a level of priority as so much waiting inside a queue", () => {
-  const rank = (priorityLevel: number, arrivedMicros: number) =>
-    priority.create({ random: () => 0 }).rank!({
-      arrivedMicros,
-      priority: priorityLevel,
-      deadlineMicros: Infinity,
-      iterationsDone: 0,
-      iterationsTotal: 1,
-      attainedMicros: 0,
-    });
+  const rank = (priorityLevel: number, waitingSinceMicros: number) =>
+    priority.create({ random: () => 0 }).rank!(
+      requestView({ priority: priorityLevel, waitingSinceMicros }),
+    );
   assert.ok(rank(1, 50) < rank(2, 0));
   assert.ok(rank(1, LEVEL_MICROS + 1) > rank(2, 0));
   assert.ok(rank(DEFAULT_PRIORITY, 0) < rank(DEFAULT_PRIORITY, 1));

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fifo } from "../../policies/fifo.ts";
 import { PATIENCE_MICROS } from "../../policies/patience.ts";
-import { DEFAULT_PRIORITY, type Policy, type QueueView } from "../../policies/policy.ts";
+import type { Policy, QueueView } from "../../policies/policy.ts";
 import { srtf } from "../../policies/srtf.ts";
 import { simulate } from "../conformance/policy_simulation.ts";
-import { queueView, snapshotOf } from "./views.ts";
+import { queueView, requestView, snapshotOf } from "./views.ts";
 
 function chosen(policy: Policy, ready: readonly QueueView[], nowMicros = 0): string {
   const decision = policy.next(snapshotOf(ready, nowMicros));
@@ -13,39 +13,39 @@ function chosen(policy: Policy, ready: readonly QueueView[], nowMicros = 0): str
   return `${decision.run.model}: ${decision.because}`;
 }
 
-Deno.test("srtf runs the shortest iteration of the rows to be joined, the first come among equals", () => {
+Deno.test("srtf runs the shortest iteration of the rows to be joined, the longest waiting among equals", () => {
   const policy = srtf.create({ random: () => 0 });
   const perRow = (rows: number) => 100 * rows;
   const many = queueView("many", { bestRows: 8, rows: 9, iterationMicros: perRow });
-  const late = queueView("late", { iterationMicros: perRow, oldestArrivalMicros: 2 });
-  const early = queueView("early", { iterationMicros: perRow, oldestArrivalMicros: 1 });
-  assert.equal(chosen(policy, [many, late, early]), "early: shortest");
+  const late = queueView("late", { iterationMicros: perRow, waitingSinceMicros: 2 });
+  const early = queueView("early", { iterationMicros: perRow, waitingSinceMicros: 1 });
+  assert.equal(chosen(policy, [many, late, early]), "early: least work to go");
 });
 
 Deno.test("srtf runs a queue first of which nothing is known yet", () => {
   const policy = srtf.create({ random: () => 0 });
-  const unknown = queueView("unknown", { iterationMicros: () => 0, oldestArrivalMicros: 5 });
-  assert.equal(chosen(policy, [queueView("known"), unknown]), "unknown: shortest");
+  const unknown = queueView("unknown", { iterationMicros: () => 0, waitingSinceMicros: 5 });
+  assert.equal(chosen(policy, [queueView("known"), unknown]), "unknown: least work to go");
 });
 
 Deno.test("srtf estimates a queue anew when it is chosen and when something happens to it", () => {
   let asked = 0;
   const count = () => (asked++, 100);
   const now = PATIENCE_MICROS + 1;
-  const other = queueView("other", { oldestArrivalMicros: now, iterationMicros: () => 200 });
-  const queue = queueView("queue", { oldestArrivalMicros: now, iterationMicros: count });
+  const other = queueView("other", { waitingSinceMicros: now, iterationMicros: () => 200 });
+  const queue = queueView("queue", { waitingSinceMicros: now, iterationMicros: count });
   const queues = [other, queue];
   const policy = srtf.create({ random: () => 0 });
   chosen(policy, queues, now);
   assert.equal(asked, 1);
   chosen(policy, queues, now); // it was chosen
   assert.equal(asked, 2);
-  queue.oldestArrivalMicros = 0;
+  queue.waitingSinceMicros = 0;
   assert.equal(chosen(policy, queues, now), "queue: waited too long");
   assert.equal(asked, 2);
-  queue.oldestArrivalMicros = now;
+  queue.waitingSinceMicros = now;
   queue.iterationMicros = () => (asked++, 300);
-  assert.equal(chosen(policy, queues, now), "other: shortest"); // it was chosen out of turn
+  assert.equal(chosen(policy, queues, now), "other: least work to go"); // it was chosen out of turn
   assert.equal(asked, 3);
   chosen(policy, queues, now);
   assert.equal(asked, 3);
@@ -61,27 +61,27 @@ Deno.test("srtf estimates a queue anew when it is chosen and when something happ
 Deno.test("srtf lets what has waited for a second run out of turn, every second time at most", () => {
   const policy = srtf.create({ random: () => 0 });
   const now = PATIENCE_MICROS + 1;
-  const short = queueView("short", { oldestArrivalMicros: now, iterationMicros: () => 1 });
+  const short = queueView("short", { waitingSinceMicros: now, iterationMicros: () => 1 });
   const ready = [short, queueView("long")];
-  assert.equal(chosen(policy, ready, now - 1), "short: shortest");
+  assert.equal(chosen(policy, ready, now - 1), "short: least work to go");
   assert.equal(chosen(policy, ready, now), "long: waited too long");
-  assert.equal(chosen(policy, ready, now), "short: shortest");
+  assert.equal(chosen(policy, ready, now), "short: least work to go");
 });
 
-Deno.test("srtf ranks by the iterations that remain, and takes an unknown length for twice what ran", () => {
-  const rank = (iterationsDone: number, iterationsTotal: number) =>
-    srtf.create({ random: () => 0 }).rank!({
-      arrivedMicros: 1_000,
-      deadlineMicros: Infinity,
-      priority: DEFAULT_PRIORITY,
-      iterationsDone,
-      iterationsTotal,
-      attainedMicros: 0,
-    });
-  assert.equal(rank(0, 1), 1);
-  assert.equal(rank(480, 500), 20);
-  assert.equal(rank(0, Infinity), rank(0, 1));
-  assert.equal(rank(30, Infinity), 30);
+Deno.test("srtf runs the least work to go: iterations that remain, times what one takes", () => {
+  const policy = srtf.create({ random: () => 0 });
+  const job = queueView("job", { iterationsLeft: 1_000, iterationMicros: () => 10 });
+  const plain = queueView("plain", { iterationMicros: () => 9_000 });
+  assert.equal(chosen(policy, [job, plain]), "plain: least work to go");
+  job.iterationsLeft = 800;
+  policy.observe?.({ kind: "arrival", queue: job, nowMicros: 0 });
+  assert.equal(chosen(policy, [job, plain]), "job: least work to go");
+});
+
+Deno.test("srtf ranks by the iterations that remain", () => {
+  const { rank } = srtf.create({ random: () => 0 });
+  assert.equal(rank!(requestView({ iterationsDone: 2, iterationsTotal: 9 })), 7);
+  assert.equal(rank!(requestView()), 1);
 });
 
 Deno.test("srtf completes the k-th request no later than fifo, on one lane with known costs", () => {
