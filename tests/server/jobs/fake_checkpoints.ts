@@ -30,7 +30,8 @@ export class FakeCheckpoints implements CheckpointStore {
       model === this.model && (which === undefined || which === version)
     );
     if (found !== undefined) return Promise.resolve(found);
-    return Promise.reject(new SluiceError("not_found", `There is no ${model}/${which}`));
+    const label = which === undefined ? model : `${model}/${which}`;
+    return Promise.reject(new SluiceError("not_found", `There is no ${label}`));
   }
 }
 
