@@ -31,8 +31,10 @@ export interface SwitchFigures {
 
 /** Draws the next model, so that both kinds of gap come from one run. */
 const POLICY = "lottery";
-/** More than an iteration takes: what is drawn has requests waiting. */
-const IN_FLIGHT = 100;
+/** Whatever is drawn has requests waiting. */
+const IN_FLIGHT = 10;
+/** One request an iteration: many gaps, however long a row takes. */
+const UNJOINED = JSON.stringify({ max_batch_size: 0 });
 const WARM_UP_SHARE = 0.2;
 
 /** Keeps requests of each model waiting for one lane and measures every gap. */
@@ -55,7 +57,7 @@ export async function switchGaps(
     loadAll: false,
     decisionLog: log,
   });
-  for (const { name } of models) await engine.load(name);
+  for (const { name } of models) await engine.load(name, { config: UNJOINED });
   await keepBusy(engine, models, IN_FLIGHT, seconds * WARM_UP_SHARE);
   same.reset();
   different.reset();
