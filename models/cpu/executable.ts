@@ -132,6 +132,7 @@ export class CpuExecutable implements Executable {
     }
     this.#end(lane, batch, use, done);
   }
+
   async #hop(
     lane: CpuLane,
     use: BindingUse,

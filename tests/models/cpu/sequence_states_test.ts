@@ -20,7 +20,7 @@ const ROW_BYTES = CARRY.reduce((sum, { datatype, shape }) => sum + byteLength(da
 /** Runs a check with an environment to open sequences in. */
 function withEnvironment(check: (environment: Environment) => void): void {
   using runtime = openOnnxRuntime();
-  using environment = new Environment(runtime, { threads: 1, spin: false, arenaBytes: 1 << 20 });
+  using environment = new Environment(runtime, { threads: 2, spin: false, arenaBytes: 1 << 30 });
   check(environment);
 }
 
