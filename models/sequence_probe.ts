@@ -26,6 +26,9 @@ import type { Tensor, TensorShape } from "./tensor.ts";
 /** Sequences whose states a probe holds at once. */
 export const PROBED_SEQUENCES = 2;
 
+/** A size that models of sound ask for, which are many among those with a state. */
+const CHUNK_OF_SOUND = 512;
+
 /** The inputs of a sequence's two iterations. */
 type Steps = readonly [Request, Request];
 
@@ -97,7 +100,7 @@ function* candidates(
   const sample = samples[0]?.filter(isGiven);
   if (sample === undefined) {
     const specs = signature.inputs.filter((spec) => !spec.optional && isGiven(spec));
-    for (const size of FREE_SIZES) {
+    for (const size of [...FREE_SIZES, CHUNK_OF_SOUND]) {
       const shapes = specs.map((spec) => withSizes(spec, size));
       yield randomised(shapes, (shape) => randomTensor(shape, random));
     }

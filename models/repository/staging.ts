@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { SluiceError } from "../errors.ts";
-import type { BatchingProbe, VersionRecord } from "../manifest.ts";
+import type { VersionRecord } from "../manifest.ts";
 import type { JobOrigin, Model } from "../model.ts";
 import {
   type Content,
@@ -45,6 +45,9 @@ export interface Addition {
   readonly job?: JobOrigin;
 }
 
+/** What probes found out about a version. */
+export type Probed = Pick<VersionRecord, "batching" | "sequenceBatching">;
+
 /** How to write it. */
 export interface StagingOptions {
   /** Stops the writing. */
@@ -60,10 +63,11 @@ export interface StagedVersions extends AsyncDisposable {
   /**
    * Puts them into the repository, all or nothing.
    *
-   * @param probes By version: whether requests may be joined, where that has been found out.
+   * @param probes By version: whether requests, and sequences, may be joined, where that has been
+   *   found out.
    * @throws {SluiceError} `conflict` when somebody else has taken a version meanwhile.
    */
-  commit(probes?: ReadonlyMap<number, BatchingProbe>): Promise<void>;
+  commit(probes?: ReadonlyMap<number, Probed>): Promise<void>;
 }
 
 /**
@@ -120,7 +124,7 @@ function stagedVersions(
   root: string,
   preparation: Preparation,
   models: readonly Model[],
-  complete: (probes: ReadonlyMap<number, BatchingProbe>) => Promise<void>,
+  complete: (probes: ReadonlyMap<number, Probed>) => Promise<void>,
 ): StagedVersions {
   return {
     models,
@@ -189,12 +193,9 @@ async function writeFiles(
 
 function withProbes(
   records: ReadonlyMap<number, VersionRecord>,
-  probes: ReadonlyMap<number, BatchingProbe>,
+  probes: ReadonlyMap<number, Probed>,
 ): Map<number, VersionRecord> {
   return new Map(
-    Array.from(records, ([version, record]) => {
-      const batching = probes.get(version);
-      return [version, batching === undefined ? record : { ...record, batching }];
-    }),
+    Array.from(records, ([version, record]) => [version, { ...record, ...probes.get(version) }]),
   );
 }

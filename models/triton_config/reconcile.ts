@@ -158,12 +158,12 @@ export function completeConfig(
 ): Record<string, unknown> {
   const maxBatch = config.max_batch_size ?? 0;
   const dimsOf = ({ shape }: TensorSpec) => maxBatch > 0 ? shape.slice(1) : shape;
-  const hidden = new Set(
-    sequence?.required ? sequence.carry.flatMap(({ input, output }) => [input, output]) : [],
-  );
-  const listed = (side: readonly Listed[] | undefined, specs: readonly TensorSpec[]) =>
-    specs.filter((spec) => !hidden.has(spec.name)).map((spec) => {
-      const own = side?.find((tensor) => tensor.name === spec.name);
+  const isHidden = (side: "input" | "output", { name }: TensorSpec) =>
+    sequence?.required === true && sequence.carry.some((carried) => carried[side] === name);
+  const listed = (side: "input" | "output", specs: readonly TensorSpec[]) =>
+    specs.filter((spec) => !isHidden(side, spec)).map((spec) => {
+      const given: readonly Listed[] | undefined = config[side];
+      const own = given?.find((tensor) => tensor.name === spec.name);
       const optional = spec.optional === true ? { optional: true } : {};
       return {
         dims: dimsOf(spec),
@@ -188,8 +188,8 @@ export function completeConfig(
     backend: "onnxruntime",
     version_policy: config.version_policy ?? { latest: { num_versions: 1 } },
     max_batch_size: maxBatch,
-    input: listed(config.input, signature.inputs),
-    output: listed(config.output, signature.outputs),
+    input: listed("input", signature.inputs),
+    output: listed("output", signature.outputs),
     optimization: {
       input_pinned_memory: { enable: true },
       output_pinned_memory: { enable: true },

@@ -4,6 +4,8 @@
  * @module
  */
 import { messageOf, SluiceError } from "../../models/errors.ts";
+import { carriedBytes } from "../../models/initial_state.ts";
+import type { Model } from "../../models/model.ts";
 import { FileRepository } from "../../models/repository.ts";
 import { formatBytes } from "../bytes.ts";
 import { resolveConfig } from "../config.ts";
@@ -18,7 +20,7 @@ import {
 } from "./command.ts";
 import { GatewayClient } from "./gateway_client.ts";
 import { parseMetrics, quantile, type Sample } from "./prometheus.ts";
-import { joining } from "./signature.ts";
+import { carrying, joining } from "./signature.ts";
 import { type Column, formatTable, printable } from "./table.ts";
 
 /** One model version. What is not known, or not applicable, is absent. */
@@ -31,10 +33,16 @@ export interface ModelRow {
   readonly state: string;
   /** Why it is not ready, or whether its requests are joined, and why. */
   readonly note?: string;
+  /** That it runs in sequences, and whether they are joined, and why. */
+  readonly sequences?: string;
   /** Bytes kept while it is loaded. */
   readonly persistentBytes?: number;
   /** Largest working memory of one iteration so far, bytes. */
   readonly ephemeralBytes?: number;
+  /** State of its open sequences, bytes; of one sequence where no gateway was asked. */
+  readonly stateBytes?: number;
+  /** Sequences that are open. */
+  readonly openSequences?: number;
   /** Requests waiting. */
   readonly queued?: number;
   /** Requests answered, successfully or not. */
@@ -54,6 +62,7 @@ const COLUMNS: readonly (Column & { readonly show: (row: ModelRow) => string })[
   { head: "STATE", show: ({ state }) => state },
   { head: "PERSISTENT", align: "right", show: (row) => bytes(row.persistentBytes) },
   { head: "EPHEMERAL", align: "right", show: (row) => bytes(row.ephemeralBytes) },
+  { head: "SEQUENCES", align: "right", show: sequencesWithState },
   { head: "QUEUED", align: "right", show: ({ queued }) => `${queued ?? "-"}` },
   { head: "REQUESTS", align: "right", show: ({ requests }) => `${requests ?? "-"}` },
   { head: "P50", align: "right", show: (row) => millis(row.p50Millis) },
@@ -125,15 +134,20 @@ async function rowsOfGateway(client: GatewayClient): Promise<ModelRow[]> {
       );
     const buckets = mine("sluice_request_duration_seconds_bucket");
     const stats = statistics.get(`${name}/${version}`);
+    const [joined] = mine("sluice_max_joined_sequences");
+    const figure = (metric: string) => joined && mine(metric)[0]?.value;
     const memory = (type: string) =>
       stats?.memory_usage?.find((usage) => usage.type === type)?.byte_size;
     return {
       name,
       version,
       state: state ?? "NOT LOADED",
-      note: reason ?? joinedRows(mine("sluice_max_joined_rows")),
+      note: reason ?? joinedRows(mine("sluice_max_joined_rows")[0]),
+      sequences: joinedRows(joined, "sequences"),
       persistentBytes: memory("persistent"),
       ephemeralBytes: memory("ephemeral"),
+      stateBytes: figure("sluice_sequence_state_bytes"),
+      openSequences: figure("sluice_open_sequences"),
       queued: mine("nv_inference_pending_request_count")[0]?.value,
       requests: stats && stats.inference_stats.success.count + stats.inference_stats.fail.count,
       p50Millis: toMillis(quantile(buckets, 0.5)),
@@ -143,10 +157,13 @@ async function rowsOfGateway(client: GatewayClient): Promise<ModelRow[]> {
 }
 
 /** Other servers than this gateway do not say. */
-function joinedRows([sample]: readonly Sample[]): string | undefined {
+function joinedRows(
+  sample: Sample | undefined,
+  what?: "requests" | "sequences",
+): string | undefined {
   if (sample === undefined) return undefined;
   const { value: maxRows, labels: { reason } } = sample;
-  return joining({ join: maxRows > 1, maxRows, reason, probe: false });
+  return joining({ join: maxRows > 1, maxRows, reason, probe: false }, what);
 }
 
 async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
@@ -154,8 +171,14 @@ async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
   const rows: ModelRow[] = [];
   for (const name of await repository.list()) {
     try {
-      for (const { version, batching } of await repository.read(name)) {
-        rows.push({ name, version: `${version}`, state: "ON DISK", note: joining(batching) });
+      for (const model of await repository.read(name)) {
+        rows.push({
+          name,
+          version: `${model.version}`,
+          state: "ON DISK",
+          note: joining(model.batching),
+          ...sequencesOnDisk(model),
+        });
       }
     } catch (error) {
       rows.push({ name, state: "UNAVAILABLE", note: messageOf(error) });
@@ -164,13 +187,31 @@ async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
   return rows;
 }
 
+function sequencesOnDisk(model: Model): Partial<ModelRow> {
+  const { sequence } = model;
+  if (sequence === undefined) return {};
+  return {
+    sequences: `${carrying(sequence)}; ${joining(sequence.batching, "sequences")}`,
+    stateBytes: carriedBytes(model),
+  };
+}
+
 function table(rows: readonly ModelRow[]): string {
   if (rows.length === 0) return "No models. Add one with: deno task register NAME SOURCE\n";
-  const notes = rows.filter(({ note }) => note !== undefined).map(({ name, version, note }) =>
-    `${version === undefined ? name : `${name}/${version}`}: ${printable(note!)}\n`
+  const notes = rows.flatMap(({ name, version, note, sequences }) =>
+    [note, sequences].filter((line) => line !== undefined).map((line) =>
+      `${version === undefined ? name : `${name}/${version}`}: ${printable(line)}\n`
+    )
   );
   const lines = formatTable(COLUMNS, rows.map((row) => COLUMNS.map(({ show }) => show(row))));
   return lines + (notes.length > 0 ? "\n" + notes.join("") : "");
+}
+
+function sequencesWithState({ openSequences, stateBytes }: ModelRow): string {
+  if (stateBytes === undefined) return "-";
+  const held = formatBytes(stateBytes);
+  if (openSequences === undefined) return `${held} each`;
+  return openSequences === 0 ? "0" : `${openSequences} (${held})`;
 }
 
 function bytes(count: number | undefined): string {

@@ -6,77 +6,33 @@
 import { readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { messageOf, SluiceError } from "../../models/errors.ts";
-import type { Model } from "../../models/model.ts";
+import type { BatchingRule, Model } from "../../models/model.ts";
 import {
-  type Addition,
   type BatchingProbe,
   FileRepository,
   type NewVersion,
+  type Probed,
 } from "../../models/repository.ts";
 import { checkModelName } from "../../models/repository/names.ts";
 import { fetchSource } from "../../models/sources/fetch.ts";
 import { formatBytes } from "../bytes.ts";
 import { openDevice } from "../devices.ts";
-import { DEFAULT_REPOSITORY, repositoryFolder } from "../main.ts";
-import {
-  type Command,
-  defineCommand,
-  EXIT,
-  type Run,
-  runAsProcess,
-  usage,
-  UsageError,
-  wholeNumber,
-} from "./command.ts";
+import { repositoryFolder } from "../main.ts";
+import { defineCommand, EXIT, type Run, runAsProcess, usage } from "./command.ts";
 import { adminKey, GatewayClient, type UploadedFiles } from "./gateway_client.ts";
 import type { Io } from "./io.ts";
 import { withProgress } from "./progress.ts";
-import { formatSignature, joining } from "./signature.ts";
+import { defineFlags, readFlags } from "./register_flags.ts";
+import { carrying, formatSignature, joining } from "./signature.ts";
 import { printable } from "./table.ts";
 import { temporaryFolder } from "./temporary_folder.ts";
 import { type Trial, tryModel } from "./trial.ts";
 
-const AFTER_HELP = `
-SOURCE is a file, a folder (of Triton's layout, or with one .onnx file in it), a path in an npm
-package (npm:package@version/path), or an https URL with --sha256. Of a folder of Triton's layout
-all versions come and keep their numbers, or the one that --version names.
-
-Settings are the model's: --max-batch, --priority, --weight, --pin, samples, labels and config.pbtxt
-hold for all its versions, also for those that were there before.
-
-The model is loaded and run once, on its samples or on zeros of its shapes, and it is found out
-whether requests may be joined. A model that does not load is refused, and nothing is changed; one
-that does not run on zeros is taken with a warning. A gateway that is running already does not see
-what comes into its repository: have it load the model, or use --server. What is uploaded so takes
-the place of all versions of the model that the gateway serves, and of their settings.
-
-Examples:
-  deno task register digits ./digits.onnx
-  deno task register vad npm:@ricky0123/vad-web@0.0.31/dist/silero_vad_v5.onnx --priority 1
-  deno task register wine https://example.org/wine.onnx --sha256 9f86d0... --max-batch 64
-  deno task register digits ./digits.onnx --server http://127.0.0.1:8000
-
-Exit codes: 0 registered; 1 refused or failed, nothing changed; 2 wrong flags.
-`;
-
-interface Flags {
-  readonly version?: string;
-  readonly maxBatch?: string;
-  readonly priority?: string;
-  readonly weight?: string;
-  readonly pin?: true;
-  readonly sha256?: string;
-  readonly repository?: string;
-  readonly server?: string;
-  readonly adminKey?: string;
-  readonly trial: boolean;
-}
-
 /** Fetches, checks, shows and installs or uploads a model. */
 export const register: Run = defineCommand("register", defineFlags, async (command, io) => {
-  const flags = command.opts<Flags>();
   const [name, source] = command.args;
-  const { version, settings } = await usage(Promise.try(() => readFlags(flags)));
+  const flags = await usage(Promise.try(() => readFlags(command)));
+  const { version, settings } = flags;
   checkModelName(name); // before anything is fetched
   const gateway = flags.server === undefined
     ? undefined
@@ -121,49 +77,6 @@ export const register: Run = defineCommand("register", defineFlags, async (comma
   return EXIT.ok;
 });
 
-function defineFlags(command: Command): Command {
-  return command
-    .description("Fetch, check and add a model to a repository, or to a running gateway.")
-    .argument("<name>", "What it shall be called: letters, digits, '.', '_' and '-'.")
-    .argument("<source>", "Where it comes from; see below.")
-    .option(
-      "--version <n>",
-      "Its version; of a folder with versions, the one to take. Without it: the next, or all.",
-    )
-    .option("--max-batch <n>", "Rows that an iteration may join.")
-    .option("--priority <n>", "Priority of its requests that name none; 1 is most urgent.")
-    .option("--weight <n>", "Share of device time under fair policies. (default: 1)")
-    .option("--pin", "Keep it on the device when models are evicted; none is so far.")
-    .option("--sha256 <hex>", "Hash that its file must have; needed for URLs.")
-    .option("--repository <dir>", `Folder to add it to. (default: ${DEFAULT_REPOSITORY})`)
-    .option("--server <url>", "Upload it to the gateway there instead, which serves it at once.")
-    .option("--admin-key <key>", "The gateway's; better in the variable SLUICE_ADMIN_KEY.")
-    .option("--no-trial", "Do not load and run it first.")
-    .addHelpText("after", AFTER_HELP);
-}
-
-function readFlags(flags: Flags): Required<Pick<Addition, "settings">> & { version?: number } {
-  const { version, maxBatch, priority, weight, pin, sha256, repository, server } = flags;
-  if (repository !== undefined && server !== undefined) {
-    throw new UsageError("--repository and --server are both given; expected one of them");
-  }
-  if (weight !== undefined && !(Number(weight) > 0 && Number(weight) < Infinity)) {
-    throw new UsageError(`--weight is "${weight}"; expected a number above 0`);
-  }
-  if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256)) {
-    throw new UsageError(`--sha256 is "${sha256}"; expected 64 hexadecimal digits`);
-  }
-  return {
-    version: version === undefined ? undefined : wholeNumber("--version", version),
-    settings: {
-      ...maxBatch !== undefined && { maxBatch: wholeNumber("--max-batch", maxBatch) },
-      ...priority !== undefined && { priority: wholeNumber("--priority", priority) },
-      ...weight !== undefined && { weight: Number(weight) },
-      ...pin && { pin },
-    },
-  };
-}
-
 /** What the gateway serves of a model; an upload takes the place of all of it. */
 async function servedVersions(gateway: GatewayClient, name: string): Promise<number[]> {
   return (await gateway.index())
@@ -199,12 +112,21 @@ async function tryStaged(models: readonly Model[]): Promise<Trial[]> {
 function probesOf(
   models: readonly Model[],
   trials: readonly Trial[],
-): ReadonlyMap<number, BatchingProbe> {
-  const open = trials.filter((_, i) => models[i].batching.probe);
-  return new Map(open.map(({ model: { version, batching } }) => {
-    const { join, reason, batchedInputs } = batching;
-    return [version, { join, reason, batchedInputs }];
+): ReadonlyMap<number, Probed> {
+  return new Map(trials.map(({ model }, i) => {
+    const batching = found(models[i].batching, model.batching);
+    const sequenceBatching = found(models[i].sequence?.batching, model.sequence?.batching);
+    return [model.version, {
+      ...(batching && { batching }),
+      ...(sequenceBatching && { sequenceBatching }),
+    }];
   }));
+}
+
+function found(staged?: BatchingRule, tried?: BatchingRule): BatchingProbe | undefined {
+  if (!staged?.probe || tried === undefined) return undefined;
+  const { join, reason, batchedInputs } = tried;
+  return { join, reason, batchedInputs };
 }
 
 /** A model's files by their paths in its folder. */
@@ -223,11 +145,17 @@ function summary(staged: Model, trial: Trial | undefined, where: string): string
   const memory = trial === undefined
     ? ""
     : `It keeps ${formatBytes(trial.persistentBytes)} while ` +
-      `loaded; an iteration needs ${formatBytes(trial.ephemeralBytes)} more.\n`;
-  const joined = joining(model.batching);
+      `loaded; an iteration needs ${formatBytes(trial.ephemeralBytes)} more` +
+      (trial.stateBytes === 0 ? ".\n" : `, a sequence ${formatBytes(trial.stateBytes)}.\n`);
+  const { sequence } = model;
+  const lines = sequence === undefined
+    ? [joining(model.batching)]
+    : [carrying(sequence), joining(sequence.batching, "sequences")];
+  if (sequence?.required === false) lines.push(joining(model.batching));
   return `Registered ${label(model)} (${formatBytes(model.fileBytes)}) at ${where}\n\n` +
     `${formatSignature(model.signature)}\n` +
-    `${joined.charAt(0).toUpperCase()}${joined.slice(1)}\n${memory}`;
+    lines.map((line) => `${line.charAt(0).toUpperCase()}${line.slice(1)}\n`).join("") +
+    memory;
 }
 
 /** Warns of registered versions that the model's version policy leaves out. */

@@ -207,6 +207,18 @@ export const GAUGES: readonly Source[] = [
         return [{ ...labelsOf(served), reason }, join ? maxRows : 1];
       }),
   },
+  {
+    name: "sluice_max_joined_sequences",
+    help: "Sequences that an iteration may join, and why; absent for a model that has none",
+    labelNames: ["model", "version", "reason"],
+    samples: (engine) =>
+      engine.served().flatMap((served): Sample[] => {
+        const { sequence } = served.model;
+        if (sequence === undefined) return [];
+        const { join, maxRows, reason } = sequence.batching;
+        return [[{ ...labelsOf(served), reason }, join ? maxRows : 1]];
+      }),
+  },
   perLane("sluice_lane_bytes", "Working memory of the lane", ({ bytes }) => bytes),
   {
     name: "sluice_memory_bytes",

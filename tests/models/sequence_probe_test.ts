@@ -8,7 +8,7 @@ import { PROBED_SEQUENCES, probeSequences } from "../../models/sequence_probe.ts
 import type { Tensor } from "../../models/tensor.ts";
 import { modelOf } from "../conformance/device_models.ts";
 import { modelWith } from "../fixtures/model.ts";
-import { onnxModel } from "../fixtures/onnx.ts";
+import { onnxModel, weights } from "../fixtures/onnx.ts";
 import { recurrentModel, withSequences } from "../fixtures/sequence_models.ts";
 
 const WIDTH = 3;
@@ -242,4 +242,26 @@ Deno.test("probeSequences() refuses a model that remembers a mean over the batch
     reason,
     /^Joined sequences get other answers than separate ones: output "y" differs/,
   );
+});
+
+Deno.test("probeSequences() finds the size of a chunk of sound", async () => {
+  const bytes = onnxModel({
+    inputs: [
+      { name: "x", datatype: "FP32", shape: ["n", "samples"] },
+      { name: "state", datatype: "FP32", shape: ["n", 2] },
+    ],
+    outputs: [
+      { name: "y", datatype: "FP32", shape: ["n", 2] },
+      { name: "next", datatype: "FP32", shape: ["n", 2] },
+    ],
+    initializers: [weights("w", [512, 2], 1)],
+    nodes: [
+      { op: "MatMul", inputs: ["x", "w"], outputs: ["y"] },
+      { op: "Add", inputs: ["y", "state"], outputs: ["next"] },
+    ],
+  });
+  const { join, reason } = await probeOnCpu(
+    withSequences(modelOf("sound", bytes), { next: "state" }),
+  );
+  assert.ok(join, reason);
 });

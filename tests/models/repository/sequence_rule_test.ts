@@ -346,6 +346,21 @@ Deno.test("FileRepository.read() shows what carries over as Triton's sequence_ba
   assert.equal((await read({ manifest: {} })).model.config.sequence_batching, undefined);
 });
 
+Deno.test("FileRepository.read() hides what carries over where every request is in a sequence", async () => {
+  const names = (side: unknown) => (side as { name: string }[]).map(({ name }) => name);
+  // Output "x" passes the input on, which is no state itself.
+  const bytes = declaring(
+    [fp32("x", "n", 4), fp32("before", "n", 4)],
+    [fp32("x", "n", 4), fp32("y", "n")],
+  );
+  const { model } = await read({
+    bytes,
+    manifest: { carry: { x: "before" } },
+    config: "sequence_batching { }",
+  });
+  assert.deepEqual([names(model.config.input), names(model.config.output)], [["x"], ["y"]]);
+});
+
 Deno.test("FileRepository.read() notices settings of sequences that change", async () => {
   const generating = declaring(
     [int64("tokens", "n", "t"), int64("at", "n"), fp32("past", "n", 8)],

@@ -13,6 +13,7 @@ import { refusal } from "../refusal.ts";
 
 const SCALE = fixtures.scaleModel();
 const EQUAL = { join: true, reason: "Equal answers", batchedInputs: [true] };
+const DIFFERENT = { join: false, reason: "Different answers", batchedInputs: [true] };
 
 /** One version of the model, unless `more` has others. */
 function adding(name: string, more: Partial<Addition & NewVersion> = {}): Addition {
@@ -80,7 +81,7 @@ Deno.test("FileRepository.stage() keeps what was found out of each version", asy
   ]]);
   const versions = [{ version: 1, files }, { version: 2, files }];
   await using staged = await repository.stage(adding("m", { versions, shared }));
-  await staged.commit(new Map([[2, EQUAL]]));
+  await staged.commit(new Map([[2, { batching: EQUAL, sequenceBatching: DIFFERENT }]]));
   const models = await repository.read("m");
   assert.deepEqual(models.map(({ batching }) => [batching.join, batching.probe]), [
     [false, true],
@@ -175,7 +176,7 @@ Deno.test("FileRepository.stage() shows a version to nobody before it is committ
   }
   assert.deepEqual(await namesIn(folder.path), [".lock", "other"]);
   await using staged = await repository.stage(adding("m"));
-  await staged.commit(new Map([[1, EQUAL]]));
+  await staged.commit(new Map([[1, { batching: EQUAL }]]));
   const [model] = await repository.read("m");
   assert.deepEqual(
     [model.batching.join, model.batching.reason, model.batching.probe],
@@ -196,7 +197,7 @@ Deno.test("FileRepository.install() lets a file that was replaced by hand be pro
   await using folder = await repositoryWith({});
   const repository = new FileRepository(folder.path);
   await using staged = await repository.stage(adding("m"));
-  await staged.commit(new Map([[1, EQUAL]]));
+  await staged.commit(new Map([[1, { batching: EQUAL }]]));
   await Deno.writeFile(join(folder.path, "m/1/model.onnx"), fixtures.mlpModel(1, [4, 2]));
   assert.equal((await repository.read("m"))[0].batching.probe, true);
 });

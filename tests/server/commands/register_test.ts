@@ -313,7 +313,7 @@ Deno.test("models shows the p50 and p99 of what was asked", () =>
       const { stdout } = await run(models, ["--server", gateway.url]);
       assert.match(
         stdout,
-        /^NAME .*\ndouble +1 +READY +\S+ \w+ +\S+ \w+ +0 +20 +[\d.]+ ms +[\d.]+ ms\n\ndouble\/1: requests are joined, up to 32 rows: .+\n$/,
+        /^NAME .*\ndouble +1 +READY +\S+ \w+ +\S+ \w+ +- +0 +20 +[\d.]+ ms +[\d.]+ ms\n\ndouble\/1: requests are joined, up to 32 rows: .+\n$/,
       );
     } finally {
       await gateway.shutdown();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { generationStatistics } from "../../../server/generation/statistics.ts";
+import { recurrentModel } from "../../fixtures/sequence_models.ts";
 import { writer } from "../generation/scripted.ts";
 import { ask, testApp } from "./exchange.ts";
 import { fakeEngine, fakeModel } from "./fake_engine.ts";
@@ -99,5 +100,14 @@ Deno.test("GET /metrics gives the tokens of models that generate text, and of no
     `sluice_time_to_first_token_seconds_count{${of}} 1`,
     `sluice_time_between_tokens_seconds_sum{${of}} 0.0001`,
     `sluice_time_between_tokens_seconds_count{${of}} 2`,
+  ]);
+});
+
+Deno.test("GET /metrics says how many sequences are joined, of models that have any", async () => {
+  const { sequence } = recurrentModel();
+  const models = [fakeModel("plain", [], []), fakeModel("s", [], [], { sequence })];
+  const { text } = await ask(testApp({ engine: fakeEngine(models) }), "GET", "/metrics");
+  assert.deepEqual(text.match(/^sluice_max_joined_sequences.*/gm), [
+    'sluice_max_joined_sequences{model="s",version="1",reason="declared"} 8',
   ]);
 });
