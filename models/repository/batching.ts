@@ -35,6 +35,9 @@ export function batchingRule(facts: BatchingFacts): BatchingRule {
   if (config !== undefined && declared !== undefined && declared > 0) {
     return declaredRule(facts, declared, config);
   }
+  if (facts.carry === undefined && config?.sequence_batching !== undefined) {
+    return separate(signature, "Its requests are all parts of sequences");
+  }
   if (facts.isDynamicallyQuantised) return separate(signature, QUANTISED);
   if (declared === 0) return separate(signature, "Its configuration sets max_batch_size to 0");
   const maxRows = facts.maxBatch ?? DEFAULT_MAX_BATCH;

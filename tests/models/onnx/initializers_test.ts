@@ -179,6 +179,24 @@ Deno.test("replaceInitializers() refuses what does not fit the file", () => {
   }
 });
 
+Deno.test("readInitializers() and replaceInitializers() fail on nothing but with a refusal", () => {
+  const tensor = fp32Tensor("raw", [2, 2], [1, 2, 3, 4]);
+  const damage = fc.record({ at: fc.nat(MODEL.length - 1), byte: fc.nat(255) });
+  fc.assert(
+    fc.property(fc.array(damage, { minLength: 1, maxLength: 3 }), (damages) => {
+      const damaged = MODEL.slice();
+      for (const { at, byte } of damages) damaged[at] = byte;
+      try {
+        read(damaged, "raw", "typed");
+        replaceInitializers(damaged, [tensor], "m.onnx");
+      } catch (error) {
+        assert.ok(error instanceof SluiceError, String(error));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
 Deno.test("readInitializers() and replaceInitializers() refuse every truncated file", () => {
   const tensor = fp32Tensor("raw", [2, 2], [1, 2, 3, 4]);
   const names = new Set(["raw", "typed"]);

@@ -232,6 +232,8 @@ Deno.test("sequenceRule() of sequence_batching: every request is part of a seque
   });
   const { required, maxIdleMicros, carry, batching } = model.sequence!;
   assert.deepEqual([required, maxIdleMicros, batching.probe], [true, 5e6, true]);
+  assert.equal(model.batching.reason, "Its requests are all parts of sequences");
+  assert.equal(model.batching.probe, false);
   assert.deepEqual(carry.map(({ input, output }) => [input, output]), [["state", "next"]]);
   assert.deepEqual(model.signature.inputs.map(({ name }) => name), ["x", "state"]);
   assert.deepEqual(model.signature.outputs.map(({ name }) => name), ["y", "next"]);

@@ -82,6 +82,10 @@ Deno.test("FileRepository.stage() keeps what was found out of each version", asy
   const versions = [{ version: 1, files }, { version: 2, files }];
   await using staged = await repository.stage(adding("m", { versions, shared }));
   await staged.commit(new Map([[2, { batching: EQUAL, sequenceBatching: DIFFERENT }]]));
+  const text = await Deno.readTextFile(join(folder.path, "m/manifest.json"));
+  const records = parseManifest(text, "manifest.json").versions ?? {};
+  assert.equal(records["1"].sequenceBatching, undefined);
+  assert.deepEqual(records["2"].sequenceBatching, DIFFERENT);
   const models = await repository.read("m");
   assert.deepEqual(models.map(({ batching }) => [batching.join, batching.probe]), [
     [false, true],
