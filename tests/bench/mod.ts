@@ -21,7 +21,9 @@ import { HTTP_CELLS } from "./http_cells.ts";
 import { measureIdle } from "./idle.ts";
 import { machine } from "./machine.ts";
 import { measureMemory } from "./memory.ts";
+import { measureMix } from "./mix.ts";
 import { writeModels } from "./models.ts";
+import { measureOverload } from "./overload.ts";
 import { renderMarkdown, renderText, type Section } from "./report.ts";
 import { measureScheduler } from "./scheduler.ts";
 import { SERVER_NAMES, type ServerName } from "./servers.ts";
@@ -41,6 +43,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   scheduler: measureScheduler,
   switching: measureSwitching,
   idle: measureIdle,
+  overload: measureOverload,
+  mix: measureMix,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];

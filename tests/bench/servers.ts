@@ -36,11 +36,19 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PLAIN = join(ROOT, "tests/bench/plain");
 const START_SECONDS = 60;
 
-/** Starts a server over a repository and waits until it is ready. */
-export async function startServer(name: ServerName, repository: string): Promise<Server> {
+/**
+ * Starts a server over a repository and waits until it is ready.
+ *
+ * @param flags Of Sluice's own; the plain ones have none.
+ */
+export async function startServer(
+  name: ServerName,
+  repository: string,
+  ...flags: readonly string[]
+): Promise<Server> {
   const port = freePort();
   const url = `http://127.0.0.1:${port}`;
-  const common = ["--repository", repository, "--port", `${port}`];
+  const common = ["--repository", repository, "--port", `${port}`, ...flags];
   const [command, args] = await COMMANDS[name](common);
   const logPath = join(BENCH_OUT, `${name}.log`);
   const child = spawn(command, args);

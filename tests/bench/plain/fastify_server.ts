@@ -5,9 +5,9 @@
  */
 import { Buffer } from "node:buffer";
 import fastify from "fastify";
-import { BadRequest, decode, decodeBinary, encode, type InferJson, open } from "./v2.ts";
+import * as v2 from "./v2.ts";
 
-const { port, models } = await open();
+const { port, models } = await v2.open();
 const app = fastify({ bodyLimit: 64 << 20 });
 
 app.addContentTypeParser(
@@ -16,13 +16,20 @@ app.addContentTypeParser(
   (_request, body, done) => done(null, body),
 );
 app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-  const status = error instanceof BadRequest ? 400 : error.statusCode ?? 500;
+  const status = error instanceof v2.BadRequest ? 400 : error.statusCode ?? 500;
   return reply.code(status).send({ error: error.message });
 });
 
 app.get("/v2/health/ready", () => "");
+app.get("/v2", () => v2.SERVER_METADATA);
+app.get<{ Params: { name: string } }>("/v2/models/:name", (request, reply) => {
+  const { name } = request.params;
+  const session = models.get(name);
+  if (session === undefined) return reply.code(404).send({ error: `No model ${name}` });
+  return reply.send(v2.modelMetadata(name, session));
+});
 
-app.post<{ Params: { name: string }; Body: Buffer<ArrayBuffer> | InferJson }>(
+app.post<{ Params: { name: string }; Body: Buffer<ArrayBuffer> | v2.InferJson }>(
   "/v2/models/:name/infer",
   async (request, reply) => {
     const { name } = request.params;
@@ -30,9 +37,9 @@ app.post<{ Params: { name: string }; Body: Buffer<ArrayBuffer> | InferJson }>(
     if (session === undefined) return reply.code(404).send({ error: `No model ${name}` });
     const { body, headers } = request;
     const decoded = Buffer.isBuffer(body)
-      ? decodeBinary(body, Number(headers["inference-header-content-length"]))
-      : decode(body as InferJson);
-    const answer = encode(name, decoded, await session.run(decoded.inputs));
+      ? v2.decodeBinary(body, Number(headers["inference-header-content-length"]))
+      : v2.decode(body as v2.InferJson);
+    const answer = v2.encode(name, decoded, await session.run(decoded.inputs));
     if ("json" in answer) return answer.json;
     return reply
       .header("inference-header-content-length", answer.headerLength)

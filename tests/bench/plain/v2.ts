@@ -129,6 +129,19 @@ export function encode(
   return { body, headerLength: json.length };
 }
 
+/** What the server takes besides JSON, for clients that ask first. */
+export const SERVER_METADATA = { extensions: ["binary_tensor_data"] };
+
+/** A model's inputs, as the protocol describes them. */
+export function modelMetadata(name: string, { inputMetadata }: InferenceSession): unknown {
+  const inputs = inputMetadata.map((input) => ({
+    name: input.name,
+    datatype: "FP32",
+    shape: input.isTensor ? input.shape.map((dim) => typeof dim === "number" ? dim : -1) : [],
+  }));
+  return { name, versions: ["1"], inputs };
+}
+
 /** The command line of a plain server, `--port N --repository DIR`, with the models opened. */
 export async function open(): Promise<{ port: number; models: Map<string, InferenceSession> }> {
   const { values } = parseArgs({
