@@ -69,17 +69,20 @@ export class SequenceStates implements Disposable {
   /**
    * The batch of exactly these sequences in this order, which no iteration is using.
    *
-   * @throws {SluiceError} `out_of_memory`; `internal` unless all are open, none is in flight, and
-   *   they can run together. Then all are as they were.
+   * @throws {SluiceError} `out_of_memory`; `internal` unless all are open, each is there once,
+   *   none is in flight, and they can run together. Then all are as they were.
    */
   join(states: readonly SequenceState[]): StateBatch {
     const homes = new Set(states.map((state) => this.#idleBatchOf(state)));
     const [home] = homes;
     if (home.consistsOf(states)) return home;
+    const chosen = new Set(states);
+    if (chosen.size < states.length) {
+      throw new SluiceError("internal", "A sequence was joined to itself");
+    }
     if (states.length > 1 && this.#carry.some(({ batchAxis }) => batchAxis < 0)) {
       throw new SluiceError("internal", "Sequences were joined that have no axis for it");
     }
-    const chosen = new Set(states);
     const left = Array.from(homes, ({ members }) => members.filter((one) => !chosen.has(one)));
     return this.#regroup(homes, [states, ...left])[0];
   }

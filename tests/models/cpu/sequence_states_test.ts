@@ -143,6 +143,14 @@ Deno.test("a state in flight is neither joined, read nor freed", () => {
   });
 });
 
+Deno.test("join() refuses a sequence that is there twice", () => {
+  withStates(CARRY, (states) => {
+    const state = states.open(new Map());
+    assert.throws(() => states.join([state, state]), hasCode("internal"));
+    assert.deepEqual(state.read(), filledWith(0));
+  });
+});
+
 Deno.test("open() starts from what is given by name, and from zeros", () => {
   withStates(CARRY, (states) => {
     const h = fp32Tensor("h", [1, 4], [1, 2, 3, 4]);
