@@ -22,7 +22,13 @@ import { asWriter, finishCommits, replaceFile, rootOf, takeAway } from "./reposi
 
 export type { BatchingProbe, Manifest, VersionRecord } from "./manifest.ts";
 export type { Content, WriteChunk } from "./repository/disk.ts";
-export type { Addition, NewVersion, Probed, StagedVersions, StagingOptions } from "./repository/staging.ts";
+export type {
+  Addition,
+  NewVersion,
+  Probed,
+  StagedVersions,
+  StagingOptions,
+} from "./repository/staging.ts";
 
 /** Settings of a repository. */
 export interface FileRepositoryOptions {
