@@ -39,8 +39,10 @@ interface Duration {
 
 interface StatisticsRow {
   readonly name: string;
-  readonly inference_count: number;
-  readonly execution_count: number;
+  readonly batch_stats: readonly {
+    readonly batch_size: number;
+    readonly compute_infer: Duration;
+  }[];
   readonly inference_stats: Readonly<{ [Kind in "success" | "queue" | "compute_infer"]: Duration }>;
 }
 
@@ -61,13 +63,16 @@ export async function readCounters(
     throw error;
   }
   const counters = new Map<string, ServerCounters>();
-  for (const { name, inference_count, execution_count, inference_stats } of rows) {
+  for (const { name, batch_stats, inference_stats } of rows) {
     const { success, queue, compute_infer } = inference_stats;
     const before = counters.get(name); // of another version
+    // The counts beside it are of answers, and a sequence is answered once.
+    const iterations = batch_stats.map(({ compute_infer }) => compute_infer.count);
+    const batchRows = batch_stats.map(({ batch_size }, index) => batch_size * iterations[index]);
     counters.set(name, {
       requests: success.count + (before?.requests ?? 0),
-      iterations: execution_count + (before?.iterations ?? 0),
-      rows: inference_count + (before?.rows ?? 0),
+      iterations: sum(iterations) + (before?.iterations ?? 0),
+      rows: sum(batchRows) + (before?.rows ?? 0),
       queueNs: queue.ns + (before?.queueNs ?? 0),
       computeNs: compute_infer.ns + (before?.computeNs ?? 0),
     });
@@ -90,4 +95,8 @@ export function difference(
     computeMs: (after.computeNs - before.computeNs) / requests / 1e6,
     batch: (after.rows - before.rows) / iterations,
   };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

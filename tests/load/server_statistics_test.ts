@@ -5,8 +5,10 @@ import { Target } from "./target.ts";
 const row = (name: string, version: string, n: number) => ({
   name,
   version,
-  inference_count: 6 * n,
-  execution_count: 2 * n,
+  batch_stats: [
+    { batch_size: 1, compute_infer: { count: n, ns: 0 } },
+    { batch_size: 5, compute_infer: { count: n, ns: 0 } },
+  ],
   inference_stats: {
     success: { count: 3 * n, ns: 0 },
     queue: { count: 3 * n, ns: 6e6 * n },
