@@ -6,6 +6,8 @@
  */
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import { connectionFault } from "../../models/sources/connection_fault.ts";
+import type { Datatype } from "../../models/tensor.ts";
+import { resolveConfig } from "../config.ts";
 import { UsageError } from "./command.ts";
 import type { Io } from "./io.ts";
 
@@ -35,6 +37,57 @@ export interface StatisticsEntry {
   /** Bytes by class. */
   readonly memory_usage?: readonly { readonly type: string; readonly byte_size: number }[];
 }
+
+/** What a model takes, as far as it is used here. */
+export interface ModelEntry {
+  /** Its inputs, without those that are carried over. A dimension of -1 is free. */
+  readonly inputs: readonly {
+    readonly name: string;
+    readonly datatype: Datatype;
+    readonly shape: readonly number[];
+  }[];
+}
+
+/** A job, as far as it is shown. */
+export interface JobEntry {
+  /** Unique. */
+  readonly id: string;
+  /** For people; may be empty. */
+  readonly name: string;
+  /** What it runs. */
+  readonly model: string;
+  /** Absent before it runs. */
+  readonly version?: string;
+  /** queued, running, pausing, paused, completed, failed, cancelled. */
+  readonly state: string;
+  /** Why it failed. */
+  readonly error?: string;
+  /** In all. */
+  readonly iterations: number;
+  /** So far. */
+  readonly iterations_done: number;
+  /** Of the last iteration. */
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Those in the repository, oldest first. */
+  readonly checkpoints: readonly {
+    readonly model: string;
+    readonly version: number;
+    readonly iterations: number;
+  }[];
+  /** Why the last checkpoint is not there, or not served. */
+  readonly checkpoint_error?: string;
+  /** Time neither queued nor paused. */
+  readonly run_seconds: number;
+  /** Device time. */
+  readonly device_seconds: number;
+  /** Absent when it does not run. */
+  readonly remaining_seconds?: number;
+}
+
+/** Where a gateway listens that was started without flags. */
+export const DEFAULT_SERVER: string = (({ host, port }) => `http://${host}:${port}`)(
+  resolveConfig({}),
+);
 
 /** The admin key to send: the flag's, else the environment's. */
 export function adminKey(flag: string | undefined, io: Io): string | undefined {
@@ -92,8 +145,36 @@ export class GatewayClient {
     await this.#call("POST", `/v2/repository/models/${name}/unload`, {});
   }
 
-  async #json<T>(method: string, path: string): Promise<T> {
-    const response = await this.#call(method, path);
+  /** What a model takes; the newest version when none is named. */
+  async model(name: string, version?: string): Promise<ModelEntry> {
+    const path = `/v2/models/${name}${version === undefined ? "" : `/versions/${version}`}`;
+    return await this.#json("GET", path);
+  }
+
+  /** All jobs that it remembers, oldest first. */
+  async jobs(): Promise<JobEntry[]> {
+    return (await this.#json<{ jobs: JobEntry[] }>("GET", "/v2/jobs")).jobs;
+  }
+
+  /** One job. */
+  async job(id: string): Promise<JobEntry> {
+    return await this.#json("GET", jobPath(id));
+  }
+
+  /** Submits a job; the fields are those of the HTTP API. */
+  async submitJob(fields: object): Promise<JobEntry> {
+    return await this.#json("POST", "/v2/jobs", fields);
+  }
+
+  /** Pauses, resumes or cancels a job. */
+  async changeJob(id: string, change: "pause" | "resume" | "cancel"): Promise<JobEntry> {
+    return change === "cancel"
+      ? await this.#json("DELETE", jobPath(id))
+      : await this.#json("POST", `${jobPath(id)}/${change}`);
+  }
+
+  async #json<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await this.#call(method, path, body);
     try {
       return await response.json();
     } catch (cause) {
@@ -116,6 +197,10 @@ export class GatewayClient {
     const refusal = await refusalOf(response);
     throw new SluiceError("invalid_argument", `${this.url} refused: ${refusal}`);
   }
+}
+
+function jobPath(id: string): string {
+  return `/v2/jobs/${encodeURIComponent(id)}`;
 }
 
 /**
