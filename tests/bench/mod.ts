@@ -17,6 +17,7 @@ import type { BenchRun } from "./bench_run.ts";
 import { measureHttp } from "./drive.ts";
 import { measureEventLoop } from "./event_loop.ts";
 import { significant } from "./figures.ts";
+import { measureGeneration } from "./generation.ts";
 import { HTTP_CELLS } from "./http_cells.ts";
 import { measureIdle } from "./idle.ts";
 import { machine } from "./machine.ts";
@@ -45,6 +46,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   idle: measureIdle,
   overload: measureOverload,
   mix: measureMix,
+  generation: measureGeneration,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];
