@@ -5,16 +5,17 @@
  * @module
  */
 import { fifo } from "./fifo.ts";
-import type { Decision, Policy, PolicyEvent, RequestView, Snapshot } from "./policy.ts";
+import type { Decision, Policy, PolicyEvent, QueueView, RequestView, Snapshot } from "./policy.ts";
 
 /**
  * Wraps a policy so that a fault in it is reported once and `fifo` takes over for good.
  *
- * Faults are: an exception; a promise in place of an answer; a decision that is neither of the two
- * kinds, runs a queue that is not ready, asks for rows that are no whole number from 1 to
- * `run.rows`, idles until a time that is not after now or not finite, or gives a reason that is no
- * short printable text; a rank that is no number. Ranks given before the fault remain with the
- * requests that have them until they are ranked again; from then on a request ranks by its arrival.
+ * Faults are: an exception; a promise in place of an answer; a change of the list of ready queues; a
+ * decision that is neither of the two kinds, runs a queue that is not ready, asks for rows that are no
+ * whole number from 1 to `run.rows`, idles until a time that is not after now or not finite, or gives
+ * a reason that is no short printable text; a rank that is no number. Ranks given before the fault
+ * remain with the requests that have them until they are ranked again, after an iteration; from then
+ * on a request ranks by its arrival.
  *
  * @param onFault Called once, with a sentence that says what the policy did.
  */
@@ -28,6 +29,8 @@ class Contained implements Policy {
   readonly #onFault: (message: string) => void;
   #policy: Policy;
   #broken = false;
+  /** A copy of what is ready, reused every turn: iterating over a frozen one takes ten times as long. */
+  readonly #shown: QueueView[] = [];
   /** A reason known to be sound: most policies give the same few every turn. */
   #soundReason = "-";
 
@@ -46,9 +49,10 @@ class Contained implements Policy {
   }
 
   next(snapshot: Snapshot): Decision {
+    if (this.#broken) return this.#policy.next(snapshot);
     try {
-      const decision = this.#policy.next(this.#broken ? snapshot : frozen(snapshot));
-      if (!this.#broken) this.#check(decision, snapshot);
+      const decision = this.#policy.next(this.#show(snapshot));
+      this.#check(decision, snapshot);
       return decision;
     } catch (error) {
       this.#takeOver("next()", error);
@@ -70,14 +74,23 @@ class Contained implements Policy {
     }
   }
 
+  /** The scheduler's own list is not for a policy to sort, empty or fill. */
+  #show({ nowMicros, lane, lanes, ready }: Snapshot): Snapshot {
+    const shown = this.#shown;
+    shown.length = 0;
+    for (const queue of ready) shown.push(queue);
+    return { nowMicros, lane, lanes, ready: shown };
+  }
+
   #check(decision: unknown, { ready, nowMicros }: Snapshot): void {
     refusePromise(decision, "next()");
+    if (!sameQueues(this.#shown, ready)) throw new Fault("next() changed the list of ready queues");
     if (typeof decision !== "object" || decision === null) {
       throw new Fault(`next() returned ${show(decision)}, not a decision`);
     }
     const { run, rows, idleUntilMicros, because } = decision as Record<string, unknown>;
     if ("run" in decision) {
-      const queue = ready.find((queue) => queue === run);
+      const queue = ready[ready.indexOf(run as QueueView)];
       if (queue === undefined) throw new Fault("next() chose to run a queue that is not ready");
       if (typeof rows !== "number" || !Number.isInteger(rows) || rows < 1 || rows > queue.rows) {
         throw new Fault(
@@ -103,9 +116,12 @@ class Contained implements Policy {
   }
 }
 
-/** The scheduler's own list is reused every turn, and not for a policy to sort, empty or fill. */
-function frozen({ nowMicros, lane, lanes, ready }: Snapshot): Snapshot {
-  return { nowMicros, lane, lanes, ready: Object.freeze([...ready]) };
+function sameQueues(shown: readonly QueueView[], ready: readonly QueueView[]): boolean {
+  if (shown.length !== ready.length) return false;
+  for (let index = 0; index < ready.length; index++) {
+    if (shown[index] !== ready[index]) return false;
+  }
+  return true;
 }
 
 /** Something a policy must not do. */

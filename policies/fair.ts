@@ -4,8 +4,8 @@
  * ## What it optimises
  * Equal shares: while queues have work, each gets device time in proportion to its weight, whatever
  * its iterations cost, however many requests wait and however many iterations they take. A lightly
- * used model does not feel a heavily used one beside it, nor a job, for longer than the iterations
- * that are running. Inside a queue the request that has waited longest for an iteration is next:
+ * used model does not feel a heavily used one beside it, nor one that generates long texts, for
+ * longer than the iterations that are running. Inside a queue the request that has waited longest for an iteration is next:
  * requests of many iterations take turns.
  *
  * ## When to use it

@@ -12,8 +12,8 @@
  *
  * ## What it costs
  * A model with long iterations, or with many requests, takes all it asks for: the others wait behind
- * it, however short they are. So does a single request of many iterations: beside a job nothing else
- * runs until it ends. Where text is generated or jobs run beside requests, take another.
+ * it, however short they are. So does a single request of many iterations: while a text is generated
+ * nothing else runs. Jobs alone hold up no request: the scheduler puts all others before them.
  *
  * @module
  */
@@ -30,8 +30,13 @@ export const fifo: PolicyDefinition = {
       rank: ({ arrivedMicros }) => arrivedMicros,
       next({ ready }) {
         let first = ready[0];
-        for (let index = 1; index < ready.length; index++) {
-          if (ready[index].oldestArrivalMicros < first.oldestArrivalMicros) first = ready[index];
+        let earliest = Infinity;
+        for (const queue of ready) {
+          const arrivedMicros = queue.oldestArrivalMicros;
+          if (arrivedMicros < earliest) {
+            first = queue;
+            earliest = arrivedMicros;
+          }
         }
         return decision.of(first, "arrived first");
       },

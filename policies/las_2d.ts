@@ -99,16 +99,15 @@ class LeastAttained implements Policy {
     const halvings = halvingsUntil(snapshot.nowMicros);
     let chosen = snapshot.ready[0];
     let lowest = Infinity;
+    let since = Infinity;
     for (const queue of snapshot.ready) {
       const account = this.#accounts.get(queue);
       if (account !== undefined && account.halvings < halvings) attain(account, 0, halvings);
       const level = account?.level ?? 0;
-      if (
-        level < lowest ||
-        (level === lowest && queue.waitingSinceMicros < chosen.waitingSinceMicros)
-      ) {
+      if (level < lowest || (level === lowest && queue.waitingSinceMicros < since)) {
         chosen = queue;
         lowest = level;
+        since = queue.waitingSinceMicros;
       }
     }
     return this.#decision.of(chosen, "least attained service");

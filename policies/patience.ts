@@ -24,10 +24,10 @@ export class Patience {
     if (!this.#lastWasOutOfTurn) {
       let earliest = nowMicros - PATIENCE_MICROS;
       for (const queue of ready) {
-        const since = Math.max(queue.waitingSinceMicros, queue.lastServedMicros);
-        if (since < earliest) {
+        const since = queue.waitingSinceMicros;
+        if (since < earliest && queue.lastServedMicros < earliest) {
           overdue = queue;
-          earliest = since;
+          earliest = Math.max(since, queue.lastServedMicros);
         }
       }
     }

@@ -8,8 +8,7 @@
  *
  * ## When to use it
  * When some requests are interactive and others can wait, and clients or models say which
- * (`priority`: 1 is most urgent). A job given a large number uses what the requests leave, and delays
- * none by more than the iteration that runs.
+ * (`priority`: 1 is most urgent).
  *
  * ## What it costs
  * Under overload the urgent take nearly all. So that the rest does not starve, a queue that has
@@ -22,7 +21,7 @@
  * @module
  */
 import { Patience } from "./patience.ts";
-import type { PolicyDefinition, QueueView } from "./policy.ts";
+import type { PolicyDefinition } from "./policy.ts";
 import { RunDecision } from "./run_decision.ts";
 
 /** What one level of priority is worth inside a queue. */
@@ -44,15 +43,18 @@ export const priority: PolicyDefinition = {
         if (overdue !== undefined) return decision.of(overdue, "waited too long");
         const { ready } = snapshot;
         let urgent = ready[0];
-        for (const queue of ready) if (precedes(queue, urgent)) urgent = queue;
+        let top = Infinity;
+        let since = Infinity;
+        for (const queue of ready) {
+          const level = queue.topPriority;
+          if (level < top || (level === top && queue.waitingSinceMicros < since)) {
+            urgent = queue;
+            top = level;
+            since = queue.waitingSinceMicros;
+          }
+        }
         return decision.of(urgent, "most urgent");
       },
     };
   },
 };
-
-function precedes(queue: QueueView, other: QueueView): boolean {
-  return queue.topPriority < other.topPriority ||
-    (queue.topPriority === other.topPriority &&
-      queue.waitingSinceMicros < other.waitingSinceMicros);
-}

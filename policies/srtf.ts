@@ -54,18 +54,17 @@ export const srtf: PolicyDefinition = {
         const { ready } = snapshot;
         let shortest = ready[0];
         let least = Infinity;
+        let since = Infinity;
         for (const queue of ready) {
           let micros = expected.get(queue);
           if (micros === undefined) {
             micros = queue.iterationMicros(queue.bestRows) * queue.iterationsLeft;
             expected.set(queue, micros);
           }
-          if (
-            micros < least ||
-            (micros === least && queue.waitingSinceMicros < shortest.waitingSinceMicros)
-          ) {
+          if (micros < least || (micros === least && queue.waitingSinceMicros < since)) {
             shortest = queue;
             least = micros;
+            since = queue.waitingSinceMicros;
           }
         }
         expected.delete(shortest);

@@ -1,9 +1,9 @@
 /**
- * For each policy a load under which it is the right choice, against `fifo`, in virtual time:
- * `deno run tests/policies/comparison.ts` prints the table that `docs/policies.md` shows.
+ * For each policy loads under which it is the right choice, against `fifo`, in virtual time:
+ * `deno run tests/policies/comparison.ts` prints the tables that `docs/policies.md` shows.
  */
 import { seededRandom } from "../../models/random.ts";
-import { DEFAULT_POLICY, POLICIES } from "../../policies/mod.ts";
+import { POLICIES } from "../../policies/mod.ts";
 import type { QueueLoad } from "../conformance/policy_queue.ts";
 import { type Arrival, type Load, simulate } from "../conformance/policy_simulation.ts";
 
@@ -13,6 +13,8 @@ const SECOND = 1_000_000;
 /** A load, and whose requests the policy is chosen for. */
 export interface Comparison {
   readonly policy: string;
+  /** What it is compared with; `fifo` when absent. */
+  readonly against?: string;
   /** The load in a few words. */
   readonly load: string;
   /** The models that the figures are of. */
@@ -29,17 +31,25 @@ interface Stream {
   readonly burst?: number;
   /** Each has so much time. */
   readonly timeoutMicros?: number;
+  /** How many iterations they take, drawn from these; and whether they say so. */
+  readonly lengths?: readonly number[];
+  readonly declared?: boolean;
+  /** So many come at the start, of the first length. */
+  readonly atOnce?: number;
 }
 
 /** What became of some requests. */
 export interface Figures {
+  /** From arrival to the first iteration. */
   readonly meanMillis: number;
   readonly p99Millis: number;
+  /** From arrival to the end of the last iteration. */
+  readonly endMillis: number;
   /** Part of the device time, while the load lasted. */
   readonly share: number;
   /** Of those with a deadline, the part that ended past it; absent when none had one. */
   readonly missed?: number;
-  /** The longest that any request waited, of whichever model. */
+  /** The longest that any request waited for an iteration, of whichever model. */
   readonly longestMillis: number;
 }
 
@@ -47,8 +57,19 @@ const light = (count: number, queue: Omit<QueueLoad & Stream, "model">) =>
   Array.from({ length: count }, (_, index) => ({ ...queue, model: `light ${index}` }));
 const startsWith = (prefix: string) => (model: string) => model.startsWith(prefix);
 
-/** One row of the table each, per policy. */
+/** Many short texts and few long ones, in iterations. */
+const TEXTS = [10, 10, 10, 20, 20, 50, 50, 100, 500];
+
+/** In the order of the policies. */
 export const COMPARISONS: readonly Comparison[] = [
+  {
+    policy: "fifo",
+    against: "fair",
+    load: "8 models, one request of 200 iterations of 5 ms each, all at once",
+    whose: () => true,
+    named: "all",
+    queues: light(8, { micros: 5_000, atOnce: 1, lengths: [200] }),
+  },
   {
     policy: "round_robin",
     load: "6 models of 5 ms; one gets its requests 40 at a time",
@@ -66,6 +87,16 @@ export const COMPARISONS: readonly Comparison[] = [
     named: "the short one",
     queues: [
       { model: "heavy", micros: 20_000, backlog: 16 },
+      ...light(1, { micros: 1_000, perSecond: 200 }),
+    ],
+  },
+  {
+    policy: "fair",
+    load: "a model that always has 2 texts of 100 iterations of 20 ms; one of 1 ms, 200 a second",
+    whose: startsWith("light"),
+    named: "the short one",
+    queues: [
+      { model: "texts", micros: 20_000, backlog: 2, iterations: 100 },
       ...light(1, { micros: 1_000, perSecond: 200 }),
     ],
   },
@@ -94,6 +125,13 @@ export const COMPARISONS: readonly Comparison[] = [
     ],
   },
   {
+    policy: "srtf",
+    load: "a model that writes texts of 10 to 500 iterations of 1 ms, at 80 % of capacity",
+    whose: () => true,
+    named: "all",
+    queues: [{ model: "texts", micros: 1_000, perSecond: 9.4, lengths: TEXTS }],
+  },
+  {
     policy: "edf",
     load: "models of 5 ms at 90 % of capacity; deadlines of 25 ms and of 1 s",
     whose: () => true,
@@ -115,6 +153,15 @@ export const COMPARISONS: readonly Comparison[] = [
     ],
   },
   {
+    policy: "las_2d",
+    load: "texts of 10 to 500 iterations of 1 ms that nobody declared, at 80 % of capacity",
+    whose: () => true,
+    named: "all",
+    queues: [
+      { model: "texts", micros: 1_000, perSecond: 9.4, lengths: TEXTS, declared: false },
+    ],
+  },
+  {
     policy: "lottery",
     load: "2 models of 1 and 10 ms, weights 3 and 1, that always have 8 waiting",
     whose: startsWith("light"),
@@ -130,68 +177,85 @@ export const COMPARISONS: readonly Comparison[] = [
 export function measure({ queues, whose }: Comparison, policy: string): Figures {
   const { served, faults } = simulate(POLICIES.get(policy)!, loadOf(queues));
   if (faults.length > 0) throw new Error(faults[0]);
-  const waits: number[] = [];
+  const waits: number[] = [], ends: number[] = [];
   let micros = 0, all = 0, missed = 0, timed = 0, longest = 0;
-  for (const iteration of served) {
-    const inside = Math.min(iteration.endMicros, SECONDS * SECOND) - iteration.startMicros;
-    all += Math.max(0, inside);
-    for (const { arrivedMicros } of iteration.requests) {
-      longest = Math.max(longest, iteration.startMicros - arrivedMicros);
-    }
-    if (!whose(iteration.model)) continue;
-    micros += Math.max(0, inside);
-    for (const { arrivedMicros, deadlineMicros } of iteration.requests) {
-      waits.push(iteration.startMicros - arrivedMicros);
+  for (const { model, startMicros, endMicros, requests } of served) {
+    const inside = Math.max(0, Math.min(endMicros, SECONDS * SECOND) - startMicros);
+    all += inside;
+    if (whose(model)) micros += inside;
+    for (const request of requests) {
+      const { arrivedMicros, waitingSinceMicros, deadlineMicros, iterationsDone } = request;
+      longest = Math.max(longest, startMicros - waitingSinceMicros);
+      if (!whose(model)) continue;
+      if (iterationsDone === 0) waits.push(startMicros - arrivedMicros);
+      if (iterationsDone + 1 < request.iterations) continue;
+      ends.push(endMicros - arrivedMicros);
       if (deadlineMicros !== Infinity) timed++;
-      if (iteration.endMicros > deadlineMicros) missed++;
+      if (endMicros > deadlineMicros) missed++;
     }
   }
   waits.sort((one, other) => one - other);
   return {
-    meanMillis: waits.reduce((sum, wait) => sum + wait, 0) / waits.length / 1_000,
+    meanMillis: meanOf(waits) / 1_000,
     p99Millis: waits[Math.ceil(0.99 * waits.length) - 1] / 1_000,
+    endMillis: meanOf(ends) / 1_000,
     share: micros / all,
     missed: timed === 0 ? undefined : missed / timed,
     longestMillis: longest / 1_000,
   };
 }
 
-/** The table, in Markdown. */
-export function comparisonTable(): string {
+/** A policy's table, in Markdown. */
+export function comparisonTable(policy: string): string {
   const lines = [
-    "| load | of | policy | mean wait | p99 wait | share | missed | longest of any |",
-    "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    "| load | of | policy | mean wait | p99 wait | mean end | share | missed | longest of any |",
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
   ];
-  for (const comparison of COMPARISONS) {
-    const { load, named, policy } = comparison;
-    for (const name of [DEFAULT_POLICY.name, policy]) {
-      const { meanMillis, p99Millis, share, missed, longestMillis } = measure(comparison, name);
-      const first = name === policy ? ["", ""] : [load, named];
-      const figures = [
-        `${meanMillis.toFixed(1)} ms`,
-        `${p99Millis.toFixed(1)} ms`,
+  for (const comparison of COMPARISONS.filter((one) => one.policy === policy)) {
+    const { load, named, against = "fifo" } = comparison;
+    for (const name of [against, policy]) {
+      const figures = measure(comparison, name);
+      const { meanMillis, p99Millis, endMillis, share, missed, longestMillis } = figures;
+      const cells = [
+        ...(name === policy ? ["", ""] : [load, named]),
+        `\`${name}\``,
+        ...[meanMillis, p99Millis, endMillis].map((millis) => `${millis.toFixed(1)} ms`),
         `${(100 * share).toFixed(1)} %`,
         missed === undefined ? "-" : `${(100 * missed).toFixed(1)} %`,
         `${longestMillis.toFixed(1)} ms`,
       ];
-      lines.push(`| ${[...first, `\`${name}\``, ...figures].join(" | ")} |`);
+      lines.push(`| ${cells.join(" | ")} |`);
     }
   }
   return lines.join("\n");
 }
 
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 function loadOf(queues: Comparison["queues"]): Load {
   const random = seededRandom(1);
   const arrivals: Arrival[] = [];
-  queues.forEach(({ perSecond, burst = 1, timeoutMicros = Infinity, priority }, queue) => {
-    if (perSecond === undefined) return;
+  queues.forEach((stream, queue) => {
+    const { perSecond = 0, burst = 1, atOnce = 0, lengths = [1], declared, priority } = stream;
+    for (let i = 0; i < atOnce; i++) {
+      arrivals.push({ atMicros: 0, queue, priority, iterations: lengths[0], declared });
+    }
     const next = () => Math.ceil(-Math.log(1 - random()) * SECOND / perSecond);
     for (let atMicros = next(); atMicros < SECONDS * SECOND; atMicros += next()) {
-      const deadlineMicros = atMicros + timeoutMicros;
-      for (let i = 0; i < burst; i++) arrivals.push({ atMicros, queue, priority, deadlineMicros });
+      const deadlineMicros = atMicros + (stream.timeoutMicros ?? Infinity);
+      const iterations = lengths[lengths.length === 1 ? 0 : Math.floor(random() * lengths.length)];
+      for (let i = 0; i < burst; i++) {
+        arrivals.push({ atMicros, queue, priority, deadlineMicros, iterations, declared });
+      }
     }
   });
   return { queues, arrivals, untilMicros: SECONDS * SECOND };
 }
 
-if (import.meta.main) console.log(comparisonTable());
+if (import.meta.main) {
+  for (const policy of POLICIES.keys()) {
+    console.log(`### \`${policy}\`\n\n${comparisonTable(policy)}\n`);
+  }
+}

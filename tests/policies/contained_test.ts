@@ -58,6 +58,22 @@ Deno.test("contain() lets no policy change the list that it is shown", () => {
   }
 });
 
+Deno.test("contain() goes on with fifo after a policy has frozen the list that it is shown", () => {
+  const faults: string[] = [];
+  const next = ({ ready }: Snapshot) => ({
+    run: Object.freeze(ready as QueueView[])[0],
+    rows: 1,
+    because: "mine",
+  });
+  const policy = contain({ next }, (fault) => faults.push(fault));
+  const chosen = [late, early].map(() => {
+    const decision = policy.next(snapshot);
+    return "run" in decision && decision.run;
+  });
+  assert.deepEqual(chosen, [late, early]);
+  assert.equal(faults.length, 1);
+});
+
 Deno.test("contain() has no rank when the policy has none, and that of fifo once it broke", () => {
   assert.equal(contained({}).policy.rank, undefined);
   const { policy } = contained({ next: () => undefined });
