@@ -5,8 +5,8 @@
  * The average completion time: of the queues with work, the one whose first request needs the least
  * device time to its end runs next: what its iteration is expected to take, times the iterations it
  * has to go. Inside a queue the request with the fewest to go is first; among equals, the one that has
- * waited longest. On one lane, with costs and lengths that are known and nothing joined, the k-th
- * request to be done is done no later than it would be under `fifo`, for every k.
+ * waited longest. On one lane, with costs and lengths that are known and nothing joined, and until
+ * ageing sets in, the k-th request to be done is done no later than under `fifo`, for every k.
  *
  * ## When to use it
  * When costs differ much and the average counts: many short requests beside few long ones, short
