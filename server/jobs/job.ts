@@ -6,12 +6,12 @@
  */
 import type { Clock } from "../../models/clock.ts";
 import { SluiceError } from "../../models/errors.ts";
-import { elementCount, type Tensor } from "../../models/tensor.ts";
-import { isNumeric, readNumbers } from "../../models/tensor_values.ts";
+import type { Tensor } from "../../models/tensor.ts";
 import type { Advance, Engine, OpenSequence } from "../engine/api.ts";
 import { firstNotFinite } from "./carried_values.ts";
 import { CheckpointWriter } from "./checkpoint_writer.ts";
-import { MetricHistory, type Metrics } from "./metric_history.ts";
+import type { JobOutset, JobRequest } from "./job_request.ts";
+import { MetricHistory, metricsOf } from "./metric_history.ts";
 
 /** Where a job is. The last three are for good. */
 export type JobState =
@@ -34,27 +34,9 @@ export const JOB_STATES: readonly JobState[] = [
   "cancelled",
 ];
 
-/** What a job is asked to do. */
-export interface JobRequest {
-  /** The model whose iterations it runs. */
-  readonly model: string;
-  /** The newest when absent. */
-  readonly version?: string;
-  /** For people; may be empty. */
-  readonly name: string;
-  /** How many there shall have been when it is completed, those before a resumption included. */
-  readonly iterations: number;
-  /** Of every iteration, without the carried ones. */
-  readonly inputs: readonly Tensor[];
-  /** 1 is most urgent; 0 is none. */
-  readonly priority: number;
-  /** Whose it is, for policies that share between tenants. */
-  readonly tenant?: string;
-  /** Iterations from checkpoint to checkpoint; 0: none at all; absent: when it pauses or ends. */
-  readonly checkpointEvery?: number;
-}
+const OVER: ReadonlySet<JobState> = new Set(["completed", "failed", "cancelled"]);
 
-/** What a job begins with and runs on. */
+/** What a job runs on. */
 export interface JobParts {
   /** Unique, also among the jobs of earlier processes. */
   readonly id: string;
@@ -64,8 +46,6 @@ export interface JobParts {
   readonly clock: Clock;
   /** Where its checkpoints go; absent when it writes none. */
   readonly checkpoints?: CheckpointWriter;
-  /** Iterations done when it was checkpointed, and the values it had; absent for a new one. */
-  readonly from?: { readonly iterations: number; readonly state: readonly Tensor[] };
   /** Called once, when it has ended, and its last checkpoint is written. */
   ended(): void;
 }
@@ -95,10 +75,11 @@ export class Job {
     /** What it was asked to do. */
     readonly request: JobRequest,
     parts: JobParts,
+    outset?: JobOutset,
   ) {
     this.#parts = parts;
-    this.#initial = parts.from?.state;
-    this.#iterationsDone = this.#iterationsBefore = parts.from?.iterations ?? 0;
+    this.#initial = outset?.state;
+    this.#iterationsDone = this.#iterationsBefore = outset?.iterations ?? 0;
   }
 
   /** Unique. */
@@ -111,7 +92,7 @@ export class Job {
   }
   /** It will never go on. */
   get isOver(): boolean {
-    return this.#endedMillis !== undefined;
+    return OVER.has(this.#state);
   }
   /** The version that runs; unknown before it is opened. */
   get version(): number | undefined {
@@ -148,7 +129,7 @@ export class Job {
     if (this.#runningSinceMicros === undefined || done === 0) return undefined;
     return this.runMicros / done * (this.request.iterations - this.#iterationsDone);
   }
-  /** Milliseconds since the epoch. */
+  /** When its last iteration ended, milliseconds since the epoch. */
   get endedMillis(): number | undefined {
     return this.#endedMillis;
   }
@@ -278,6 +259,7 @@ export class Job {
   #endWhenWritten(state: JobState): void {
     this.#rest();
     this.#state = "running";
+    this.#endedMillis = Date.now();
     const { checkpoints } = this.#parts;
     (checkpoints?.settled() ?? Promise.resolve()).then(() => this.#end(state));
   }
@@ -286,7 +268,7 @@ export class Job {
     if (this.isOver) return;
     this.#rest();
     this.#state = state;
-    this.#endedMillis = Date.now();
+    this.#endedMillis ??= Date.now();
     this.#attainedMicros = this.attainedMicros;
     this.#sequence = this.#initial = undefined; // they hold on to the model
     this.#parts.ended();
@@ -306,14 +288,4 @@ export class Job {
     if (!this.isOver) return;
     throw new SluiceError("conflict", `Job ${this.id} is ${this.#state} and cannot be ${what}`);
   }
-}
-
-/** The values of the outputs that are a single number. */
-function metricsOf(outputs: readonly Tensor[]): Metrics {
-  const metrics: Record<string, number> = {};
-  for (const { name, datatype, shape, data } of outputs) {
-    if (elementCount(shape) !== 1 || !isNumeric(datatype)) continue;
-    metrics[name] = Number(readNumbers(datatype, data)[0]);
-  }
-  return metrics;
 }

@@ -10,15 +10,8 @@ import type { CheckpointStore, SequenceRule } from "../../models/model.ts";
 import type { Engine } from "../engine/api.ts";
 import { carriedValues } from "./carried_values.ts";
 import { CheckpointWriter } from "./checkpoint_writer.ts";
-import { Job, JOB_STATES, type JobParts, type JobRequest, type JobState } from "./job.ts";
-
-/** A version whose values a job goes on with. */
-export interface ResumePoint {
-  /** A model that has initialisers of the carried inputs' names. */
-  readonly model: string;
-  /** The newest when absent. */
-  readonly version?: number;
-}
+import { Job, JOB_STATES, type JobState } from "./job.ts";
+import type { JobOutset, JobRequest, ResumePoint } from "./job_request.ts";
 
 /** How to keep jobs. */
 export interface JobsOptions {
@@ -91,7 +84,7 @@ export class Jobs {
    */
   async submit(request: JobRequest, resumeFrom?: ResumePoint): Promise<Job> {
     const rule = this.#ruleOf(request);
-    const from = resumeFrom && await this.#read(resumeFrom, rule, request.iterations);
+    const outset = resumeFrom && await this.#read(resumeFrom, rule, request.iterations);
     if (request.checkpointEvery !== 0) await this.#checkCanWrite(rule);
     const open = this.list().filter((job) => !job.isOver).length;
     if (open >= MOST_OPEN) {
@@ -106,7 +99,6 @@ export class Jobs {
       id,
       engine: this.#engine,
       clock: this.#clock,
-      from,
       checkpoints: request.checkpointEvery === 0 ? undefined : new CheckpointWriter({
         store: this.#store,
         model: rule.checkpoint,
@@ -114,7 +106,7 @@ export class Jobs {
         serve: (model) => this.#serve(model, request.model),
       }),
       ended: () => this.#openQueued(),
-    });
+    }, outset);
     const refusal = job.open();
     if (refusal !== undefined && refusal.code !== "queue_full") throw refusal;
     this.#remember(job);
@@ -148,7 +140,7 @@ export class Jobs {
     { model, version }: ResumePoint,
     { carry }: SequenceRule,
     iterations: number,
-  ): Promise<JobParts["from"]> {
+  ): Promise<JobOutset> {
     const stored = await this.#store.read(model, version);
     const label = `${model}/${stored.version}`;
     const done = stored.job?.iterations ?? 0;

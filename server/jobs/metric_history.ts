@@ -5,6 +5,9 @@
  * @module
  */
 
+import { elementCount, type Tensor } from "../../models/tensor.ts";
+import { isNumeric, readNumbers } from "../../models/tensor_values.ts";
+
 /** Values of one iteration by metric. */
 export type Metrics = Readonly<Record<string, number>>;
 
@@ -68,4 +71,14 @@ export class MetricHistory {
   #isKept(iteration: number): boolean {
     return (iteration - (this.#points[0]?.iteration ?? iteration)) % this.#spacing === 0;
   }
+}
+
+/** The values of the outputs that are a single number. */
+export function metricsOf(outputs: readonly Tensor[]): Metrics {
+  const metrics: Record<string, number> = {};
+  for (const { name, datatype, shape, data } of outputs) {
+    if (elementCount(shape) !== 1 || !isNumeric(datatype)) continue;
+    metrics[name] = Number(readNumbers(datatype, data)[0]);
+  }
+  return metrics;
 }

@@ -5,8 +5,7 @@
  */
 import type { Tensor } from "../../models/tensor.ts";
 import type { Engine } from "../engine/api.ts";
-import type { JobRequest } from "../jobs/job.ts";
-import type { ResumePoint } from "../jobs/jobs.ts";
+import type { JobRequest, ResumePoint } from "../jobs/job_request.ts";
 import { describe } from "./describe.ts";
 import { type Fields, parseFields } from "./json_body.ts";
 import { invalid, string, wholeNumber } from "./open_inference/fields.ts";

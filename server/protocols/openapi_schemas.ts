@@ -110,7 +110,7 @@ const job: Json = {
   },
   checkpoint_error: { ...text, description: "Why the last one is not there, or not served" },
   created_ms: { ...integer, description: "Milliseconds since the epoch" },
-  ended_ms: { ...integer, description: "Milliseconds since the epoch" },
+  ended_ms: { ...integer, description: "Of its last iteration, milliseconds since the epoch" },
   run_seconds: { ...seconds, description: "Time neither queued nor paused" },
   device_seconds: { ...seconds, description: "Device time charged" },
   remaining_seconds: {

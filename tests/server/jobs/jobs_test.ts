@@ -58,6 +58,7 @@ Deno.test("a job leaves out checkpoints that are due while one is written, but n
   const job = await descent.submit({ iterations: 10, checkpointEvery: 2 });
   descent.sequences[0].step(10);
   assert.equal(job.state, "running", "it is completed once its last checkpoint is there");
+  assert.notEqual(job.endedMillis, undefined, "but its last iteration has ended");
   resolve();
   await settled(job);
   assert.equal(job.state, "completed");
