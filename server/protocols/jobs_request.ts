@@ -63,14 +63,18 @@ export function decodeJobRequest(
   };
 }
 
-/** The values are read as those of an inference are: integers of 64 bits stay exact. */
+/**
+ * The values are read as those of an inference are: integers of 64 bits stay exact. They are copied,
+ * since a job lives long and small values share their memory with those of other requests.
+ */
 function decodeInputs(
   body: Uint8Array<ArrayBuffer>,
   engine: Engine,
   { model, version }: Pick<JobRequest, "model" | "version">,
 ): readonly Tensor[] {
   const names = engine.find(model, version).model.signature.inputs.map(({ name }) => name);
-  return decodeRequest(body, body.byteLength, { model, names }).inputs;
+  const { inputs } = decodeRequest(body, body.byteLength, { model, names });
+  return inputs.map((input) => ({ ...input, data: input.data.slice() }));
 }
 
 function decodeVersion(value: unknown): string | undefined {
