@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { contain } from "../../policies/contained.ts";
-import type { Policy, QueueView, Snapshot } from "../../policies/policy.ts";
+import type { Policy, PolicyDefinition, QueueView, Snapshot } from "../../policies/policy.ts";
+import { roundRobin } from "../../policies/round_robin.ts";
+import { simulate } from "../conformance/policy_simulation.ts";
 import { queueView, requestView, snapshotOf } from "./views.ts";
 
 const late = queueView("late", { oldestArrivalMicros: 20, rows: 4, bestRows: 4 });
@@ -160,6 +162,31 @@ for (
     assert.ok("run" in decision && decision.run === early);
   });
 }
+
+Deno.test("contain() loses no sequence whose rank goes wrong between two iterations", () => {
+  for (const wrong of [NaN, Infinity, -Infinity]) {
+    const definition: PolicyDefinition = {
+      name: "wrong",
+      promises: { noStarvation: false, workConserving: true },
+      create: (env) => ({
+        ...roundRobin.create(env),
+        rank: ({ iterationsDone }) => iterationsDone < 3 ? -iterationsDone : wrong,
+      }),
+    };
+    const { served, faults, unserved } = simulate(definition, {
+      queues: [{ model: "a", micros: 100 }, { model: "b", micros: 100 }],
+      arrivals: [
+        { atMicros: 0, queue: 0, iterations: 10 },
+        { atMicros: 50, queue: 0, iterations: 5 },
+        { atMicros: 250, queue: 1, iterations: 5 },
+      ],
+      untilMicros: 0,
+    });
+    assert.equal(faults.length, Number.isNaN(wrong) ? 1 : 0);
+    assert.equal(served.length, 20);
+    assert.equal(unserved, 0);
+  }
+});
 
 for (
   const [what, observe] of [
