@@ -122,6 +122,11 @@ export class VirtualClock implements Clock {
     this.at(this.#now, callback);
   }
 
+  /** When the next call is due; Infinity when none is pending. */
+  get nextMicros(): number {
+    return this.#pending[0]?.atMicros ?? Infinity;
+  }
+
   /** Runs everything due up to `untilMicros`, then stands there. */
   advanceTo(untilMicros: number): void {
     while (this.#pending.length > 0 && this.#pending[0].atMicros <= untilMicros) this.#runFirst();

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { barPlot, escapeHtml, linePlot } from "./plot.ts";
+import { type Curve, percentilePlot } from "./percentile_plot.ts";
+import { barPlot, escapeHtml, linePlot, PLOT_STYLE } from "./plot.ts";
 import type { ModelReport, Report } from "./report.ts";
 import { reportTable } from "./table.ts";
 
@@ -12,16 +13,10 @@ body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem
 h1 { font-size: 1.3rem }
 pre { overflow-x: auto; font-size: 12px }
 svg { width: 100%; margin: 1rem 0 }
-svg text { font: 11px system-ui, sans-serif; fill: currentColor }
-svg .title { font-weight: 600; font-size: 13px }
-svg .grid { stroke: currentColor; opacity: 0.15 }
+${PLOT_STYLE}
 .invalid { background: #dc2626; color: #fff; padding: 0.5rem 1rem }
 @media (prefers-color-scheme: dark) { body { background: #111; color: #ddd } }
 `;
-
-type Curve = ModelReport["curve"];
-
-const PERCENTILES = [0, 50, 90, 99, 99.9, 99.99, 99.999];
 
 /** The whole page. */
 export function reportHtml(report: Report): string {
@@ -62,28 +57,6 @@ ${plots.join("\n")}
   }</pre></details>
 </html>
 `;
-}
-
-/** On an axis on which 90, 99, 99.9 are equally far apart: the tail is what matters. */
-function percentilePlot(
-  title: string,
-  series: readonly { readonly name: string; readonly curve?: Curve }[],
-): string {
-  const place = (percent: number) => -Math.log10(1 - percent / 100);
-  const last = Math.max(50, ...series.flatMap(({ curve = [] }) => curve.map(([of]) => of)));
-  return linePlot(
-    {
-      title,
-      x: "percentile",
-      y: "ms",
-      ticks: PERCENTILES.filter((percent) => percent <= last)
-        .map((percent) => [place(percent), `${percent}`] as const),
-    },
-    series.map(({ name, curve = [] }) => ({
-      name,
-      points: curve.map(([percent, ms]) => [place(percent), ms] as const),
-    })),
-  );
 }
 
 function timePlot(models: readonly ModelReport[]): string {

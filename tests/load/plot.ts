@@ -30,6 +30,11 @@ export interface Axes {
   readonly ticks: readonly (readonly [x: number, label: string])[];
 }
 
+/** How plots look; text and grid have the colour of the text around them. */
+export const PLOT_STYLE = `svg text { font: 11px system-ui, sans-serif; fill: currentColor }
+svg .title { font-weight: 600; font-size: 13px }
+svg .grid { stroke: currentColor; opacity: 0.15 }`;
+
 const WIDTH = 720, HEIGHT = 300;
 const LEFT = 64, RIGHT = 16, TOP = 44, BOTTOM = 44;
 const COLOURS = ["#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#be185d"];
@@ -73,6 +78,17 @@ export function barPlot(
     text(LEFT + step * (index + 0.5), HEIGHT - BOTTOM + 16, name, "middle"),
   ]);
   return svg({ title, x: "", y: unit }, [...grid, ...shapes, ...legend([part, whole])]);
+}
+
+/** A plot as a file of its own, readable on a light page and on a dark one. */
+export function svgFile(plot: string): string {
+  const style = `svg { color: #222 }\n@media (prefers-color-scheme: dark) { svg { color: #ddd } }`;
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}"`;
+  return plot.replace("<svg", head).replace(
+    ">",
+    `>\n<style>\n${style}\n${PLOT_STYLE}\n</style>\n`,
+  ) +
+    "\n";
 }
 
 /** Text for HTML and SVG. */

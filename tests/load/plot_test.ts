@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { barPlot, escapeHtml, linePlot } from "./plot.ts";
+import { percentilePlot } from "./percentile_plot.ts";
+import { barPlot, escapeHtml, linePlot, svgFile } from "./plot.ts";
 
 const AXES = { title: "t", x: "s", y: "ms", ticks: [[0, "0"], [10, "10"]] } as const;
 
@@ -40,6 +41,24 @@ Deno.test("barPlot() draws a part within its whole", () => {
     Array.from(svg.matchAll(/ height="([\d.]+)"/g), ([, height]) => height).slice(0, 2),
     ["212.0", "106.0"],
   );
+});
+
+Deno.test("percentilePlot() puts 90 and 99 as far apart as 99 and 99.9", () => {
+  const curve = [[0, 1], [90, 2], [99, 3], [99.9, 4]] as const;
+  const [, points] = /points="([^"]*)"/.exec(percentilePlot("t", [{ name: "a", curve }]))!;
+  const [x0, x90, x99, x999] = points.split(" ").map((point) => Number(point.split(",")[0]));
+  assert.deepEqual([x0, x999], [64, 704]);
+  assert.ok(Math.abs(x99 - x90 - (x999 - x99)) < 0.2);
+});
+
+Deno.test("svgFile() makes a plot a document with its own style", () => {
+  const file = svgFile(linePlot(AXES, [{ name: "a", points: [[0, 0]] }]));
+  assert.match(
+    file,
+    /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="720" height="300" viewBox="/,
+  );
+  assert.equal(file.match(/<style>[^<]*svg \.grid[^<]*<\/style>/g)?.length, 1);
+  assert.ok(file.endsWith("</svg>\n"));
 });
 
 Deno.test("escapeHtml() leaves nothing that a browser would obey", () => {

@@ -31,3 +31,13 @@ Deno.test("Alarm goes off once, at the earliest of the times asked for", () => {
   clock.advanceTo(300);
   assert.deepEqual(calls, [10]);
 });
+
+Deno.test("VirtualClock.nextMicros is when the next call is due", () => {
+  const clock = new VirtualClock();
+  assert.equal(clock.nextMicros, Infinity);
+  clock.at(20, () => {});
+  clock.at(10, () => {});
+  assert.equal(clock.nextMicros, 10);
+  clock.advanceTo(10);
+  assert.equal(clock.nextMicros, 20);
+});
