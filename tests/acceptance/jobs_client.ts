@@ -10,6 +10,8 @@ export interface JobJson {
   readonly state: string;
   readonly error?: string;
   readonly iterations_done: number;
+  readonly created_ms: number;
+  readonly ended_ms?: number;
   readonly metrics: Readonly<Record<string, number>>;
   readonly checkpoint_error?: string;
   readonly checkpoints: readonly {
@@ -54,15 +56,17 @@ export async function jobOnce(
   server: string,
   { id }: JobJson,
   isSo: (job: JobJson) => boolean,
+  everyMillis = 5,
 ): Promise<JobJson> {
   for (;;) {
     const job = await jobsCall(server, "GET", `/${id}`);
     if (isSo(job)) return job;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, everyMillis));
   }
 }
 
 /** The job when it has ended. */
-export function jobEnded(server: string, job: JobJson): Promise<JobJson> {
-  return jobOnce(server, job, ({ state }) => ["completed", "failed", "cancelled"].includes(state));
+export function jobEnded(server: string, job: JobJson, everyMillis?: number): Promise<JobJson> {
+  const isOver = ({ state }: JobJson) => ["completed", "failed", "cancelled"].includes(state);
+  return jobOnce(server, job, isOver, everyMillis);
 }

@@ -27,10 +27,12 @@ import { writeModels } from "./models.ts";
 import { measureOverload } from "./overload.ts";
 import { renderMarkdown, renderText, type Section } from "./report.ts";
 import { measureScheduler } from "./scheduler.ts";
+import { measureSearch } from "./search.ts";
 import { SERVER_NAMES, type ServerName } from "./servers.ts";
 import { measureStarters } from "./starters.ts";
 import { measureSwitching } from "./switching.ts";
 import { measureTogether } from "./together.ts";
+import { measureTraining } from "./training.ts";
 import { requireWrk } from "./wrk.ts";
 
 type Part = (run: BenchRun) => Promise<Section>;
@@ -47,6 +49,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   overload: measureOverload,
   mix: measureMix,
   generation: measureGeneration,
+  training: measureTraining,
+  search: measureSearch,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];
