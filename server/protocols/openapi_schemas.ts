@@ -217,7 +217,7 @@ export const schemas: Json = {
         "text_output",
         "done",
       ]),
-      ref("Error"),
+      object({ error: text, code: text }, ["error", "code"]),
     ],
   },
   JobRequest: {

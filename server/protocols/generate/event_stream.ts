@@ -64,7 +64,7 @@ export class EventStream implements TextReader {
 
   fail(error: SluiceError): void {
     if (!this.#begun) return this.#reject(error);
-    this.#send({ error: error.message.toWellFormed() });
+    this.#send({ error: error.message.toWellFormed(), code: error.code });
     this.#controller.close();
   }
 

@@ -261,7 +261,7 @@ Deno.test("generate_stream ends with an error event when the text fails after it
   assert.deepEqual(events, [
     { ...HEAD, text_output: "b", done: false },
     { ...HEAD, text_output: "c", done: false },
-    { error: 'Broken "here"' },
+    { error: 'Broken "here"', code: "execution_failed" },
   ]);
 });
 
