@@ -13,17 +13,22 @@ import type { Decision, Policy, PolicyEvent, QueueView, RequestView, Snapshot } 
  * Faults are: an exception; a promise in place of an answer; a change of the list of ready queues; a
  * decision that is neither of the two kinds, runs a queue that is not ready, asks for rows that are no
  * whole number from 1 to `run.rows`, idles until a time that is not after now or not finite, or gives
- * a reason that is no short printable text; a rank that is no number. Ranks given before the fault
- * remain with the requests that have them until they are ranked again, after an iteration; from then
- * on a request ranks by its arrival.
+ * a reason that is no short printable text; a rank that is no number. From then on a request ranks by
+ * its arrival; ranks given before stay until the requests are ranked anew.
  *
  * @param onFault Called once, with a sentence that says what the policy did.
  */
-export function contain(policy: Policy, onFault: (message: string) => void): Policy {
+export function contain(policy: Policy, onFault: (message: string) => void): ContainedPolicy {
   return new Contained(policy, onFault);
 }
 
-class Contained implements Policy {
+/** A policy that can be acted on unchecked. */
+export interface ContainedPolicy extends Policy {
+  /** There was a fault, and `fifo` has taken over. */
+  readonly broken: boolean;
+}
+
+class Contained implements ContainedPolicy {
   /** Absent while the wrapped policy has none. */
   rank?: (request: RequestView) => number;
   readonly #onFault: (message: string) => void;
@@ -38,6 +43,10 @@ class Contained implements Policy {
     this.#policy = policy;
     this.#onFault = onFault;
     if (policy.rank !== undefined) this.rank = (request) => this.#rank(request);
+  }
+
+  get broken(): boolean {
+    return this.#broken;
   }
 
   observe(event: PolicyEvent): void {

@@ -7,7 +7,7 @@ import { SluiceError } from "../../models/errors.ts";
 import type { StagedModel } from "../../models/device.ts";
 import type { BatchingRule, Model } from "../../models/model.ts";
 import { byteLength, DATATYPE_BYTES, type Tensor, type TensorSpec } from "../../models/tensor.ts";
-import { RequestGroup } from "./group.ts";
+import { type EntryKind, RequestGroup } from "./group.ts";
 
 /** A request found good. */
 export interface Admitted {
@@ -55,10 +55,11 @@ export class Admission {
   /**
    * Checks a request's inputs, in whatever order they come.
    *
-   * @param step Whether they are those of a step of a sequence: then carried ones are left out.
+   * @param kind Steps leave the carried ones out.
    * @throws {SluiceError} `invalid_argument`, naming the input, what was given and expected.
    */
-  admit(tensors: readonly Tensor[], step = false): Admitted {
+  admit(tensors: readonly Tensor[], kind: EntryKind = "request"): Admitted {
+    const step = kind !== "request";
     const ordered = this.#ordered.fill(undefined);
     let bytes = 0;
     for (const tensor of tensors) {
@@ -77,9 +78,9 @@ export class Admission {
     const rows = this.#rows(ordered, batching);
     if (step && rows > 1) throw this.#manyRows(rows);
     const last = this.#last;
-    const group = last?.ofSequences === step && belongs(last, ordered, rows)
+    const group = last?.kind === kind && belongs(last, ordered, rows)
       ? last
-      : this.#find(ordered, rows, batching, step);
+      : this.#find(ordered, rows, batching, kind);
     this.#last = group;
     const pieces: Uint8Array<ArrayBuffer>[] = [];
     for (const tensor of ordered) if (tensor !== undefined) pieces.push(tensor.data);
@@ -142,7 +143,7 @@ export class Admission {
     ordered: readonly (Tensor | undefined)[],
     rows: number,
     batching: BatchingRule,
-    step: boolean,
+    kind: EntryKind,
   ): RequestGroup {
     let joinable = batching.join && rows > 0;
     const shared: (Uint8Array | undefined)[] = [];
@@ -154,7 +155,7 @@ export class Admission {
       shared.push(isShared ? tensor.data : undefined);
       if (isShared && tensor.data.byteLength > MAX_SHARED_BYTES) joinable = false;
     }
-    let key = `${joinable ? "join" : "alone"} ${step ? "steps" : "requests"}`;
+    let key = `${joinable ? "join" : "alone"} ${kind}`;
     shapes.forEach((shape, index) => {
       const batched = joinable && batching.batchedInputs[index];
       key += shape === undefined ? "|-" : `|${batched ? shape.slice(1) : shape}`;
@@ -164,7 +165,7 @@ export class Admission {
     if (group === undefined) {
       const kept = shared.map((data) => joinable ? data?.slice() : undefined);
       const id = this.#created++;
-      group = new RequestGroup(id, joinable, step, shapes, kept, this.#model, this.#staged);
+      group = new RequestGroup(id, joinable, kind, shapes, kept, this.#model, this.#staged);
       this.#forgetOldest();
     } else {
       this.#groups.delete(key); // to the end: the order of the map is the order of use

@@ -17,9 +17,9 @@ export function charge(
   tenants: Tenants,
   nowMicros: number,
 ): number {
-  const { queue, statistics } = loaded;
+  const { statistics } = loaded;
   const micros = deviceMicros / busyLanes;
-  queue.charge(micros);
+  batch[0].queue.charge(micros);
   statistics.chargedMicros += micros;
   statistics.executionCount++;
   record(statistics.computeMicros, deviceMicros);

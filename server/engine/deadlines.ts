@@ -44,7 +44,7 @@ export class Deadlines {
     if (nowMicros < this.#alarm.atMicros) return;
     this.#parts.due(nowMicros);
     this.#alarm.clear();
-    for (const { queue } of this.#parts.models) {
+    for (const queue of this.#parts.models.flatMap(({ queues }) => queues)) {
       for (;;) {
         const pending = queue.firstDeadline;
         if (pending === undefined) break;

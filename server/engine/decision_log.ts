@@ -6,6 +6,7 @@
  */
 import type { Signature } from "../../models/device.ts";
 import type { SluiceError } from "../../models/errors.ts";
+import type { EntryKind } from "./group.ts";
 import type { Iteration } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
@@ -41,6 +42,7 @@ export type LogEntry =
     model: string;
     group: number;
     joinable: boolean;
+    kind: EntryKind;
     /** By input; null where an optional one was left out. */
     shapes: readonly (readonly number[] | null)[];
     rows: number;
@@ -152,7 +154,7 @@ export class DecisionLog {
   /** A request entered its queue; a sequence does so for every iteration. Tensors are left out: scheduling depends on shapes alone. */
   arrived(pending: PendingRequest): void {
     const { group, arrivedMicros, iterationsDone, iterationsTotal, attainedMicros } = pending;
-    const { sequenceNumber: sequence, background } = pending;
+    const { sequenceNumber: sequence } = pending;
     this.#write({
       at: pending.waitingSinceMicros,
       event: "arrive",
@@ -160,6 +162,7 @@ export class DecisionLog {
       model: pending.loaded.label,
       group: group.id,
       joinable: group.joinable,
+      kind: group.kind,
       shapes: group.shapes.map((shape) => shape ?? null),
       rows: pending.rows,
       bytes: pending.bytes,
@@ -167,7 +170,7 @@ export class DecisionLog {
       timeoutMicros: pending.caller.timeoutMicros,
       tenant: pending.tenant || undefined,
       history: group.ofSequences
-        ? { arrivedMicros, iterationsDone, iterationsTotal, attainedMicros, sequence, background }
+        ? { arrivedMicros, iterationsDone, iterationsTotal, attainedMicros, sequence }
         : undefined,
     });
   }

@@ -1,7 +1,7 @@
 /**
  * Requests of one model that could share an iteration: the same shapes behind the batch dimension,
- * and equal values of whatever carries no batch dimension (a sample rate, say). Steps of sequences
- * and plain requests never do.
+ * and equal values of whatever carries no batch dimension (a sample rate, say). Plain requests, steps
+ * of sequences and steps of jobs never do so with one another.
  *
  * @module
  */
@@ -16,6 +16,9 @@ import type { PendingRequest } from "./pending.ts";
 /** Numbers of rows come from clients; only so many signatures are kept. */
 const MAX_SIGNATURES = 128;
 
+/** What enters a queue: a plain request, or a step of a sequence or of a job. */
+export type EntryKind = "request" | "step" | "job";
+
 /** A signature with what the device says of it. */
 export interface KnownSignature {
   /** Shapes of the whole iteration. */
@@ -24,9 +27,8 @@ export interface KnownSignature {
   readonly ephemeralBytes: number;
 }
 
-/** The order in which a queue's requests are served: jobs last, then as the policy says. */
+/** The order in which a queue's requests are served. */
 export function ranksBefore(a: PendingRequest, b: PendingRequest): boolean {
-  if (a.background !== b.background) return b.background;
   return a.rank !== b.rank ? a.rank < b.rank : a.order < b.order;
 }
 
@@ -47,8 +49,8 @@ export class RequestGroup {
     readonly id: number,
     /** Whether requests of this group may share an iteration. */
     readonly joinable: boolean,
-    /** Whether they are steps of sequences. */
-    readonly ofSequences: boolean,
+    /** What they are, all of them. */
+    readonly kind: EntryKind,
     /** Shapes in the model's order; undefined where an input was left out, or is carried. */
     readonly shapes: readonly (readonly number[] | undefined)[],
     /** Bytes of the inputs that are shared by a whole batch. */
@@ -58,6 +60,11 @@ export class RequestGroup {
     staged: StagedModel,
   ) {
     this.#staged = staged;
+  }
+
+  /** Whether they are steps of sequences. */
+  get ofSequences(): boolean {
+    return this.kind !== "request";
   }
 
   /** How they are joined, where they are. */

@@ -16,6 +16,10 @@ export class LoadedModel implements ServedModel {
   readonly admission: Admission;
   /** Its requests that wait. */
   readonly queue: ModelQueue;
+  /** Its jobs that wait: apart, since they give way to every request. */
+  readonly jobs: ModelQueue;
+  /** Both, where there can be jobs. */
+  readonly queues: readonly ModelQueue[];
   /** Time its load took, a probe included; set by the residency. */
   loadMicros = 0;
   /** Requests in an iteration right now. */
@@ -43,15 +47,19 @@ export class LoadedModel implements ServedModel {
     nowMicros: () => number,
   ) {
     this.admission = new Admission(model, staged);
-    this.queue = new ModelQueue(
-      model.name,
-      model.version,
-      model.weight,
-      model.batching.maxDelayMicros,
-      staged.persistentBytes,
-      limits,
-      nowMicros,
-    );
+    const newQueue = () =>
+      new ModelQueue(
+        model.name,
+        model.version,
+        model.weight,
+        model.batching.maxDelayMicros,
+        staged.persistentBytes,
+        limits,
+        nowMicros,
+      );
+    this.queue = newQueue();
+    this.jobs = newQueue();
+    this.queues = model.sequence === undefined ? [this.queue] : [this.queue, this.jobs];
   }
 
   /** How messages and the ledger name it. */
@@ -66,12 +74,12 @@ export class LoadedModel implements ServedModel {
 
   /** Requests waiting. */
   get queuedRequests(): number {
-    return this.queue.requests;
+    return this.queue.requests + this.jobs.requests;
   }
 
   /** Input data of the requests waiting. */
   get queuedBytes(): number {
-    return this.queue.bytes;
+    return this.queue.bytes + this.jobs.bytes;
   }
 
   /** Sequences that are open. */
@@ -86,6 +94,6 @@ export class LoadedModel implements ServedModel {
 
   /** Nothing waits, nothing runs, and no sequence is open. */
   get idle(): boolean {
-    return this.queue.requests === 0 && this.runningRequests === 0 && this.sequences.size === 0;
+    return this.queuedRequests === 0 && this.runningRequests === 0 && this.sequences.size === 0;
   }
 }

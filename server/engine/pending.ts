@@ -6,6 +6,7 @@ import type { Timing } from "./api.ts";
 import type { RequestGroup } from "./group.ts";
 import type { HeapItem } from "./heap.ts";
 import type { LoadedModel } from "./loaded_model.ts";
+import type { ModelQueue } from "./queue.ts";
 import type { Sequence } from "./sequence.ts";
 
 /** Who gets what becomes of a request: a protocol, or the sequence that it is a step of. */
@@ -36,8 +37,6 @@ export interface History {
   readonly attainedMicros: number;
   /** The number of the sequence that it is a step of. */
   readonly sequence?: number;
-  /** It is a step of a job. */
-  readonly background?: boolean;
 }
 
 /** A request's place in an order of its queue that is not the policy's. */
@@ -105,7 +104,7 @@ export class PendingRequest implements RequestView, HeapItem {
     this.iterationsDone = history?.iterationsDone ?? 0;
     this.iterationsTotal = history?.iterationsTotal ?? 1;
     this.attainedMicros = history?.attainedMicros ?? 0;
-    this.background = history?.background ?? false;
+    this.background = admitted.group.kind === "job";
     this.sequenceNumber = history?.sequence ?? -1;
     this.group = admitted.group;
     this.rows = admitted.rows;
@@ -116,6 +115,11 @@ export class PendingRequest implements RequestView, HeapItem {
       : Infinity;
     this.priority = caller.priority || loaded.model.priority || DEFAULT_PRIORITY;
     this.tenant = caller.tenant ?? "";
+  }
+
+  /** Where it waits. */
+  get queue(): ModelQueue {
+    return this.background ? this.loaded.jobs : this.loaded.queue;
   }
 
   /** In its queue: neither running nor done. */

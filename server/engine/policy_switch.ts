@@ -6,9 +6,9 @@
 import type { Clock } from "../../models/clock.ts";
 import { messageOf, SluiceError } from "../../models/errors.ts";
 import { type Random, seededRandom } from "../../models/random.ts";
-import { contain } from "../../policies/contained.ts";
+import { contain, type ContainedPolicy } from "../../policies/contained.ts";
 import { fifo } from "../../policies/fifo.ts";
-import type { Policy, PolicyDefinition } from "../../policies/policy.ts";
+import type { PolicyDefinition } from "../../policies/policy.ts";
 import type { PolicyStatus } from "./api.ts";
 import type { DecisionLog } from "./decision_log.ts";
 
@@ -52,7 +52,7 @@ export class PolicySwitch {
    * @throws {SluiceError} `invalid_argument` when there is none, or it cannot be made: the one in
    * force then stays.
    */
-  choose(name: string): Policy {
+  choose(name: string): ContainedPolicy {
     const { policies, announce } = this.#parts;
     const definition = policies.get(name);
     if (definition === undefined) {
@@ -68,11 +68,11 @@ export class PolicySwitch {
   }
 
   /** Like {@linkcode choose}, for a policy that may be none of those to choose from. */
-  make(definition: PolicyDefinition): Policy {
+  make(definition: PolicyDefinition): ContainedPolicy {
     const { clock, random, log, report } = this.#parts;
     const { name } = definition;
     const seed = Math.floor(random() * 2 ** 32);
-    let policy: Policy;
+    let policy: ContainedPolicy;
     try {
       policy = contain(definition.create({ random: seededRandom(seed) }), (fault) => {
         this.#fault = fault;

@@ -1,5 +1,5 @@
 /**
- * The bounded queue of one model version, and the view a policy has of it. Requests wait in groups
+ * A bounded queue of one model version, and the view a policy has of it. Requests wait in groups
  * of those that could run together; the group with the first request in the policy's order runs.
  *
  * @module
@@ -18,13 +18,12 @@ export interface QueueLimits {
   readonly maxBytes: number;
 }
 
-/** Waiting requests of one model version. Frozen, as policies get hold of it. */
+/** Waiting requests of one model version, or its waiting jobs. Frozen, as policies get hold of it. */
 export class ModelQueue implements QueueView {
   readonly residency = "resident";
   readonly loadMicros = 0;
   #rows = 0;
   #requests = 0;
-  #jobs = 0;
   #bytes = 0;
   #servedMicros = 0;
   #lastServedMicros = -Infinity;
@@ -66,11 +65,6 @@ export class ModelQueue implements QueueView {
   /** Requests waiting. */
   get requests(): number {
     return this.#requests;
-  }
-
-  /** Nothing but jobs waits. */
-  get onlyJobs(): boolean {
-    return this.#jobs === this.#requests;
   }
 
   /** Their input data. */
@@ -127,7 +121,6 @@ export class ModelQueue implements QueueView {
     this.#active.add(group);
     this.#rows += pending.rows;
     this.#requests++;
-    if (pending.background) this.#jobs++;
     this.#bytes += pending.bytes;
     this.#priorities.set(pending.priority, (this.#priorities.get(pending.priority) ?? 0) + 1);
     if (pending.deadlineMicros !== Infinity) {
@@ -151,7 +144,6 @@ export class ModelQueue implements QueueView {
     if (group.waiting.size === 0) this.#active.delete(group);
     this.#rows -= pending.rows;
     this.#requests--;
-    if (pending.background) this.#jobs--;
     this.#bytes -= pending.bytes;
     const samePriority = this.#priorities.get(pending.priority)! - 1;
     if (samePriority > 0) this.#priorities.set(pending.priority, samePriority);

@@ -27,26 +27,30 @@ export class ReadyQueues {
   }
 
   /**
-   * Queues with work that fits a lane, in order of their creation. Those with nothing but jobs are
-   * among them only when there are no others, or when they have waited long. The array is reused by
-   * the next call.
+   * Queues with work that fits a lane, in order of their creation. Those of jobs are among them only
+   * when there are no others, or when they have waited long. The array is reused by the next call.
    */
   on(lane: EngineLane, nowMicros: number): readonly ModelQueue[] {
     const requests = this.#requests, jobs = this.#jobs;
     requests.length = jobs.length = 0;
     const reachBytes = this.#lanes.reachBytes(lane);
-    for (const { queue } of this.#models) {
-      if (queue.rows === 0) continue;
-      const readyAt = queue.readyAtMicros;
-      if (readyAt > nowMicros) {
-        this.#alarm.setBy(readyAt);
-        continue;
-      }
-      if (queue.leastEphemeralBytes > reachBytes) continue;
-      if (queue.onlyJobs && !hasWaitedLong(queue, nowMicros)) jobs.push(queue);
-      else requests.push(queue);
+    for (const { queue, jobs: jobQueue } of this.#models) {
+      if (this.#isReady(queue, reachBytes, nowMicros)) requests.push(queue);
+      if (!this.#isReady(jobQueue, reachBytes, nowMicros)) continue;
+      if (hasWaitedLong(jobQueue, nowMicros)) requests.push(jobQueue);
+      else jobs.push(jobQueue);
     }
     return requests.length > 0 ? requests : jobs;
+  }
+
+  #isReady(queue: ModelQueue, reachBytes: number, nowMicros: number): boolean {
+    if (queue.rows === 0) return false;
+    const readyAt = queue.readyAtMicros;
+    if (readyAt > nowMicros) {
+      this.#alarm.setBy(readyAt);
+      return false;
+    }
+    return queue.leastEphemeralBytes <= reachBytes;
   }
 }
 

@@ -200,7 +200,7 @@ class Replay {
       group = new RequestGroup(
         entry.group,
         entry.joinable,
-        entry.history !== undefined,
+        entry.kind,
         shapes,
         [],
         loaded.model,

@@ -7,7 +7,8 @@
 import { Alarm, type Clock } from "../../models/clock.ts";
 import type { IterationResult } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
-import type { Decision, Policy, QueueView, Snapshot } from "../../policies/policy.ts";
+import type { ContainedPolicy } from "../../policies/contained.ts";
+import type { Decision, QueueView, Snapshot } from "../../policies/policy.ts";
 import { answer, fail } from "./answer.ts";
 import { charge } from "./charge.ts";
 import { Clients, stopListening } from "./clients.ts";
@@ -17,6 +18,7 @@ import { failureOf, Iteration, unsplittable } from "./iteration.ts";
 import type { EngineLane, Lanes } from "./lanes.ts";
 import type { LoadedModel } from "./loaded_model.ts";
 import type { PendingRequest } from "./pending.ts";
+import type { ModelQueue } from "./queue.ts";
 import { ReadyQueues } from "./ready_queues.ts";
 import { Tenants } from "./tenants.ts";
 
@@ -29,9 +31,11 @@ type Idle = Exclude<Decision, Run>;
 /** Runs queues on lanes as the policy says. */
 export class Scheduler {
   readonly #lanes: Lanes;
-  #policy: Policy;
+  #policy: ContainedPolicy;
+  /** Whether the ranks of what waits are those of a policy that has broken. */
+  #rankedByBroken = false;
   readonly #models: LoadedModel[] = [];
-  readonly #byView = new Map<QueueView, LoadedModel>();
+  readonly #queues = new Map<QueueView, ModelQueue>();
   readonly #idleLanes = new Set<EngineLane>();
   readonly #ready: ReadyQueues;
   /** Set for the earliest time that something asked for since the last turn began. */
@@ -50,12 +54,12 @@ export class Scheduler {
   /** Called when a model has nothing queued or running any more. */
   onIdle: ((loaded: LoadedModel) => void) | undefined;
 
-  /** A scheduler without queues. `policy` must be contained: what it decides is done unchecked. */
+  /** A scheduler without queues. */
   constructor(
     /** Where every time comes from. */
     readonly clock: Clock,
     lanes: Lanes,
-    policy: Policy,
+    policy: ContainedPolicy,
     /** Told of all that comes in and of all that is decided. */
     readonly log?: DecisionLog,
   ) {
@@ -82,39 +86,43 @@ export class Scheduler {
   /** Serves a model's queue from now on. */
   addModel(loaded: LoadedModel): void {
     this.#models.push(loaded);
-    this.#byView.set(loaded.queue, loaded);
+    for (const queue of loaded.queues) this.#queues.set(queue, queue);
     this.log?.added(this.clock.nowMicros(), loaded);
-    this.#policy.observe?.({ kind: "queue_added", queue: loaded.queue });
+    for (const queue of loaded.queues) this.#policy.observe?.({ kind: "queue_added", queue });
   }
 
   /** Forgets a model that is idle. */
   removeModel(loaded: LoadedModel): void {
     this.#models.splice(this.#models.indexOf(loaded), 1);
-    this.#byView.delete(loaded.queue);
+    for (const queue of loaded.queues) this.#queues.delete(queue);
     this.log?.removed(this.clock.nowMicros(), loaded);
-    this.#policy.observe?.({ kind: "queue_removed", queue: loaded.queue });
+    for (const queue of loaded.queues) this.#policy.observe?.({ kind: "queue_removed", queue });
   }
 
   /** Hands all queues to another policy. What waits goes on waiting, in the new policy's order. */
-  setPolicy(policy: Policy): void {
+  setPolicy(policy: ContainedPolicy): void {
     const nowMicros = this.#nowMicros = this.clock.nowMicros();
     this.#policy = policy;
-    for (const { queue } of this.#models) {
-      policy.observe?.({ kind: "queue_added", queue });
+    for (const queue of this.#queues.values()) policy.observe?.({ kind: "queue_added", queue });
+    this.#rankAnew(nowMicros, (queue) => policy.observe?.({ kind: "arrival", queue, nowMicros }));
+    this.wake();
+  }
+
+  #rankAnew(nowMicros: number, onRanked: (queue: ModelQueue) => void): void {
+    this.#rankedByBroken = this.#policy.broken;
+    for (const queue of this.#queues.values()) {
       for (const pending of [...queue.waiting()]) {
         queue.remove(pending);
         this.#rank(pending, nowMicros);
         queue.push(pending);
-        policy.observe?.({ kind: "arrival", queue, nowMicros });
+        onRanked(queue);
       }
     }
-    this.wake();
   }
 
   /** Takes a request that was admitted. Its answer comes through its callbacks. */
   push(pending: PendingRequest): void {
-    const { queue } = pending.loaded;
-    const nowMicros = pending.waitingSinceMicros;
+    const { queue, waitingSinceMicros: nowMicros } = pending;
     if (isHopeless(pending, nowMicros)) {
       return fail(pending, missedDeadline(pending, nowMicros), this.clock);
     }
@@ -133,7 +141,7 @@ export class Scheduler {
   }
 
   #wait(pending: PendingRequest): void {
-    pending.loaded.queue.push(pending);
+    pending.queue.push(pending);
     this.#clients.add(pending);
     this.deadlines.watch(pending);
   }
@@ -184,6 +192,7 @@ export class Scheduler {
     }
     const snapshot: Snapshot = { nowMicros, lane, lanes: this.#lanes.all, ready };
     const decision = this.#policy.next(snapshot);
+    if (this.#policy.broken !== this.#rankedByBroken) this.#rankAnew(nowMicros, () => {});
     if ("run" in decision) this.#run(lane, decision, idleLanes);
     else this.#idle(lane, decision, idleLanes);
     return true;
@@ -196,8 +205,7 @@ export class Scheduler {
   }
 
   #run(lane: EngineLane, decision: Run, idleLanes: Set<EngineLane>): void {
-    const loaded = this.#byView.get(decision.run)!;
-    const { queue } = loaded;
+    const queue = this.#queues.get(decision.run)!;
     const group = queue.head!;
     const first = group.waiting.peek()!;
     if (isHopeless(first, this.#nowMicros)) {
@@ -206,6 +214,7 @@ export class Scheduler {
     }
     const wanted = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
     const rows = group.fittingRows(wanted, first.rows, this.#lanes.reachBytes(lane));
+    const { loaded } = first;
     const batch = queue.take(rows);
     if (group.ofSequences) batch.sort((a, b) => a.sequenceNumber - b.sequenceNumber);
     const iteration = new Iteration(
@@ -241,7 +250,7 @@ export class Scheduler {
     this.log?.finished(nowMicros, iteration, result.deviceMicros, error);
     const micros = charge(iteration, result.deviceMicros, busyLanes, this.#tenants, nowMicros);
     if (error === undefined) batch[0].group.cost.observe(rows, result.deviceMicros);
-    this.#policy.observe?.({ kind: "charge", queue: loaded.queue, nowMicros, rows, micros });
+    this.#policy.observe?.({ kind: "charge", queue: batch[0].queue, nowMicros, rows, micros });
     loaded.runningRequests -= batch.length;
     if (error !== undefined) this.#spare(iteration, error);
     const { ofSequences } = batch[0].group;
@@ -276,7 +285,9 @@ export class Scheduler {
 
   /** Fails everything that waits for a model. */
   abandon(loaded: LoadedModel, error: SluiceError): void {
-    for (const pending of loaded.queue.waiting()) this.#drop(pending, error);
+    for (const queue of loaded.queues) {
+      for (const pending of queue.waiting()) this.#drop(pending, error);
+    }
   }
 
   /** Takes a waiting request out of its queue for its owner, who is not told. */
@@ -293,7 +304,7 @@ export class Scheduler {
   }
 
   #remove(pending: PendingRequest): void {
-    const { queue } = pending.loaded;
+    const { queue } = pending;
     queue.remove(pending);
     this.#policy.observe?.({ kind: "cancel", queue, nowMicros: this.clock.nowMicros() });
   }

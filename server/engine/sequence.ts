@@ -96,7 +96,7 @@ export class Sequence implements OpenSequence {
       signal: feed.signal ?? request.signal,
     });
     const pending = this.#entry(feed.inputs, caller, nowMicros, nowMicros);
-    this.loaded.queue.checkRoom(pending.bytes);
+    pending.queue.checkRoom(pending.bytes);
     this.#caller = caller;
     this.#arrivedMicros = nowMicros;
     this.#enter(pending);
@@ -161,14 +161,14 @@ export class Sequence implements OpenSequence {
     arrivedMicros: number,
   ): PendingRequest {
     const { loaded } = this;
-    const admitted = loaded.admission.admit(inputs, true);
+    const kind = this.request.background ? "job" : "step";
+    const admitted = loaded.admission.admit(inputs, kind);
     const pending = new PendingRequest(loaded, caller, admitted, nowMicros, {
       arrivedMicros,
       iterationsDone: this.#iterationsDone,
       iterationsTotal: this.#iterationsTotal(),
       attainedMicros: this.#attainedMicros,
       sequence: this.number,
-      background: this.request.background,
     }, this);
     this.#parts.checkFits(pending);
     return pending;

@@ -52,15 +52,16 @@ export class Sequences {
    *   when it does not now.
    */
   open(loaded: LoadedModel, request: SequenceRequest): Sequence {
-    const { label, model, executable, queue } = loaded;
+    const { label, model, executable } = loaded;
     if (model.sequence === undefined) {
       throw new SluiceError(
         "invalid_argument",
         `Model '${label}' keeps no state between requests: its manifest.json has no "carry"`,
       );
     }
-    const admitted = request.inputs && loaded.admission.admit(request.inputs, true);
-    queue.checkRoom(admitted?.bytes ?? 0);
+    const { background, inputs } = request;
+    const admitted = inputs && loaded.admission.admit(inputs, background ? "job" : "step");
+    (background ? loaded.jobs : loaded.queue).checkRoom(admitted?.bytes ?? 0);
     this.#takeState(loaded, request);
     let sequence: Sequence;
     try {

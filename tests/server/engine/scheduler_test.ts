@@ -383,6 +383,31 @@ Deno.test("a policy that breaks is reported, and fifo takes over without losing 
   assert.equal(sluice.reports.length, 1);
 });
 
+Deno.test("what a policy ranked before it broke is ranked anew", async () => {
+  let asked = 0;
+  const last: PolicyDefinition = {
+    name: "last",
+    promises: { noStarvation: true, workConserving: true },
+    create: () => ({
+      rank: () => asked++ === 0 ? 1e300 : 0,
+      next: () => {
+        throw new Error("broken");
+      },
+    }),
+  };
+  await using sluice = await openVirtualEngine(
+    [
+      testModel("a", { batching: { ...testModel("a").batching, join: false } }),
+    ],
+    {},
+    { policy: last },
+  );
+  const answers = [1, 2, 3].map(() => sluice.send("a"));
+  sluice.clock.advanceTo(1e6);
+  const [first, second, third] = answers.map(([{ atMicros }]) => atMicros);
+  assert.ok(first < second && second < third, "in order of arrival, as fifo has it");
+});
+
 Deno.test("a policy that writes into a queue breaks itself, and nothing else", async () => {
   const writing: PolicyDefinition = {
     name: "writing",

@@ -57,6 +57,10 @@ class Story {
 /** Lets virtual time pass. */
 const pass = ({ clock }: VirtualEngine, micros: number) =>
   clock.advanceTo(clock.nowMicros() + micros);
+/** What the model's state is where a client carries it. */
+const stateOf = (rows: number): Tensor => (
+  { name: "s", datatype: "FP32", shape: [rows, 2], data: new Uint8Array(8 * rows) }
+);
 const openSequences = ({ engine }: VirtualEngine) => engine.find("s").openSequences;
 const stateHeld = ({ device }: VirtualEngine) =>
   device.memory().filter((use) => use.class === "state").reduce((sum, { bytes }) => sum + bytes, 0);
@@ -130,8 +134,10 @@ Deno.test("openSequence() names what is wrong", async () => {
   assert.match(refused({ served: sluice.engine.find("plain") }), /manifest.json has no "carry"/);
   assert.match(refused({ inputs: [] }), /expected 1 inputs but got 0 .*\['x'\]/);
   assert.match(refused({ inputs: [input(2, 1)] }), /a request of a sequence has one row.* has 2/);
-  const state: Tensor = { name: "s", datatype: "FP32", shape: [1, 2], data: new Uint8Array(8) };
-  assert.match(refused({ inputs: [input(1, 1), state] }), /input 's' .* is kept from one request/);
+  assert.match(
+    refused({ inputs: [input(1, 1), stateOf(1)] }),
+    /input 's' .* is kept from one request/,
+  );
   assert.match(refused({ initial: [input(1, 1)] }), /^invalid_argument.*x/);
   assert.equal(stateHeld(sluice), 0);
   assert.equal(openSequences(sluice), 0);
@@ -393,18 +399,28 @@ for (const policy of POLICIES.keys()) {
 
   Deno.test(`a job is not starved by a flood of requests: ${policy}`, async () => {
     await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
-      costs: new Map([...SEQUENCE_COST, ["plain", { byRows: [[1, 1000]] }]]),
+      costs: new Map([...SEQUENCE_COST, ["plain", { byRows: [[1, 1000]] }], ["s", {
+        byRows: [[1, 1000]],
+      }]]),
     });
     sluice.engine.setPolicy(policy);
     const job = new Story(sluice, Infinity, { endless: true, background: true });
     let flooding = true;
-    const flood = () => void (flooding && sluice.send("plain", { rows: 8, onAnswer: flood }));
-    flood();
-    flood();
+    const answered = { plain: 0, s: 0 };
+    const flood = (model: "plain" | "s") => {
+      const inputs = model === "s" ? [input(1, 1), stateOf(1)] : [input(8, 1)];
+      const onAnswer = () => {
+        answered[model]++;
+        if (flooding) flood(model);
+      };
+      sluice.send(model, { inputs, onAnswer });
+    };
+    for (const model of ["plain", "plain", "s", "s"] as const) flood(model);
     const since = job.outputs.length;
     pass(sluice, 5.5e6);
     const during = job.outputs.length - since;
     assert.ok(during >= 4 && during <= 7, `${during} iterations in 5.5 s`);
+    if (policy !== "srtf") assert.ok(answered.plain > 500, "jobs give a model no say over others");
     flooding = false;
     job.open!.end();
   });
