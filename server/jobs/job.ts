@@ -155,6 +155,7 @@ export class Job {
       iterations: iterations - this.#iterationsDone,
       maxIdleMicros: Infinity,
       endless: true,
+      background: true,
       advance: (outputs) => this.#advance(outputs),
       fail: (error) => {
         if (this.#sequence === undefined) refusal = error;

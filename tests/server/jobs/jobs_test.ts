@@ -11,11 +11,9 @@ Deno.test("a job runs its iterations on the same inputs, and collects what is a 
   const descent = new Descent();
   const job = await descent.submit({ iterations: 3, priority: 4, tenant: "t" });
   const [sequence] = descent.sequences;
-  const { endless, iterations, maxIdleMicros, priority, tenant } = sequence.request;
-  assert.deepEqual(
-    { endless, iterations, maxIdleMicros, priority, tenant },
-    { endless: true, iterations: 3, maxIdleMicros: Infinity, priority: 4, tenant: "t" },
-  );
+  const { endless, background, iterations, maxIdleMicros, priority, tenant } = sequence.request;
+  assert.deepEqual([endless, background, maxIdleMicros], [true, true, Infinity]);
+  assert.deepEqual([iterations, priority, tenant], [3, 4, "t"]);
   sequence.step(2);
   assert.equal(job.state, "running");
   assert.equal(job.remainingMicros, ITERATION_MICROS);
