@@ -84,7 +84,8 @@ export async function startGateway(
         announce: say,
       }),
     );
-    const jobs = new Jobs({ engine, checkpoints: new FileCheckpoints(repository) });
+    const checkpoints = new FileCheckpoints(repository);
+    const jobs = new Jobs({ engine, checkpoints, announce: say });
     const app = parts.use(
       createApp({
         engine,

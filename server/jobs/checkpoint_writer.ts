@@ -40,9 +40,7 @@ export class CheckpointWriter {
   #kept: readonly Checkpoint[] = [];
   #writing: Promise<void> | undefined;
   #newestIterations = -1;
-
-  /** What went wrong the last time, if it did. */
-  fault: string | undefined;
+  #fault: string | undefined;
 
   /** Nothing is written yet. */
   constructor(target: CheckpointTarget) {
@@ -52,6 +50,11 @@ export class CheckpointWriter {
   /** Those that are still in the repository, oldest first. */
   get kept(): readonly Checkpoint[] {
     return this.#kept;
+  }
+
+  /** What went wrong the last time, if it did. */
+  get fault(): string | undefined {
+    return this.#fault;
   }
 
   /** One is being written: another one would have to wait. */
@@ -84,9 +87,9 @@ export class CheckpointWriter {
       this.#kept = [...this.#kept, { model, version, iterations }].slice(-KEPT);
       what = `${model}/${version} was written, but is not served`;
       await serve(model);
-      this.fault = undefined;
+      this.#fault = undefined;
     } catch (error) {
-      this.fault = `${what}: ${toSluiceError(error).message}`;
+      this.#fault = `${what}: ${toSluiceError(error).message}`;
     }
   }
 }

@@ -21,6 +21,8 @@ export interface JobsOptions {
   readonly checkpoints: CheckpointStore;
   /** Default: the system's. */
   readonly clock?: Clock;
+  /** Takes what the operator may want to know: what was submitted, and how it ended. */
+  readonly announce?: (message: string) => void;
 }
 
 /** Jobs that may be open: queued, running or paused. */
@@ -35,15 +37,17 @@ export class Jobs {
   readonly #engine: Engine;
   readonly #store: CheckpointStore;
   readonly #clock: Clock;
+  readonly #announce: (message: string) => void;
   readonly #jobs = new Map<string, Job>();
   readonly #retry: Alarm;
 
   /** There are none. */
-  constructor({ engine, checkpoints, clock = new SystemClock() }: JobsOptions) {
+  constructor({ engine, checkpoints, clock, announce }: JobsOptions) {
     this.#engine = engine;
     this.#store = checkpoints;
-    this.#clock = clock;
-    this.#retry = new Alarm(clock, () => {
+    this.#clock = clock ?? new SystemClock();
+    this.#announce = announce ?? (() => {});
+    this.#retry = new Alarm(this.#clock, () => {
       this.#retry.clear();
       this.#openQueued();
     });
@@ -95,7 +99,7 @@ export class Jobs {
     }
     this.#openQueued();
     const id = crypto.randomUUID().replaceAll("-", "").slice(0, 12);
-    const job = new Job(request, {
+    const job: Job = new Job(request, {
       id,
       engine: this.#engine,
       clock: this.#clock,
@@ -105,11 +109,12 @@ export class Jobs {
         jobId: id,
         serve: (model) => this.#serve(model, request.model),
       }),
-      ended: () => this.#openQueued(),
+      ended: () => this.#ended(job),
     }, outset);
     const refusal = job.open();
     if (refusal !== undefined && refusal.code !== "queue_full") throw refusal;
     this.#remember(job);
+    this.#announce(`${labelOf(job)} was submitted, up to iteration ${request.iterations}`);
     if (job.state === "queued") this.#retryLater();
     return job;
   }
@@ -173,6 +178,13 @@ export class Jobs {
     if (model !== ofJob && this.#engine.versions(model).length > 0) await this.#engine.load(model);
   }
 
+  #ended(job: Job): void {
+    const { state, error, iterationsDone } = job;
+    const why = error === undefined ? "" : `: ${error}`;
+    this.#announce(`${labelOf(job)} ${state} after iteration ${iterationsDone}${why}`);
+    this.#openQueued();
+  }
+
   #openQueued(): void {
     for (const job of this.#jobs.values()) {
       if (job.state !== "queued") continue;
@@ -194,6 +206,10 @@ export class Jobs {
       if (isOver) this.#jobs.delete(id);
     }
   }
+}
+
+function labelOf({ id, request: { model } }: Job): string {
+  return `Job ${id} of '${model}'`;
 }
 
 function refusalOf(job: Job): SluiceError | undefined {

@@ -103,6 +103,8 @@ export class Descent {
   readonly jobs: Jobs;
   /** All that were opened, oldest first. */
   readonly sequences: DescentSequence[] = [];
+  /** What was announced. */
+  readonly announced: string[] = [];
   /** Why the engine opens none from now on. */
   refusal: SluiceError | undefined;
 
@@ -119,7 +121,12 @@ export class Descent {
         return sequence;
       },
     });
-    this.jobs = new Jobs({ engine: this.engine, checkpoints: this.store, clock: this.clock });
+    this.jobs = new Jobs({
+      engine: this.engine,
+      checkpoints: this.store,
+      clock: this.clock,
+      announce: (message) => this.announced.push(message),
+    });
   }
 
   /** Submits a job of 10 iterations, unless it says otherwise. */

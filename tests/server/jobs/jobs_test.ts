@@ -313,6 +313,23 @@ Deno.test("Jobs.submit() refuses more open jobs than it can keep", async () => {
   await descent.submit();
 });
 
+Deno.test("Jobs announces what was submitted, and how it ended", async () => {
+  const descent = new Descent();
+  const good = await descent.submit({ iterations: 1 });
+  descent.sequences[0].step();
+  await settled(good);
+  const bad = await descent.submit({ inputs: [rate(NaN)] });
+  descent.sequences[1].step(2);
+  await settled(bad);
+  assert.deepEqual(descent.announced, [
+    `Job ${good.id} of 'descent' was submitted, up to iteration 1`,
+    `Job ${good.id} of 'descent' completed after iteration 1`,
+    `Job ${bad.id} of 'descent' was submitted, up to iteration 10`,
+    `Job ${bad.id} of 'descent' failed after iteration 2: Metric 'loss' is NaN after iteration 2: ` +
+    "the model diverges",
+  ]);
+});
+
 Deno.test("Jobs forgets the jobs that ended, oldest first, beyond a thousand", async () => {
   const descent = new Descent();
   const open = await descent.submit();
