@@ -71,6 +71,12 @@ export function machineBusySeconds(): number {
   return (user + nice + system + irq + softirq + steal) / TICKS_PER_SECOND;
 }
 
+/** Resident bytes of one process, cheap enough to be asked for beside a load. */
+export function residentBytes(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s*(\d+) kB$/m.exec(Deno.readTextFileSync(`/proc/${pid}/status`))!;
+  return Number(kilobytes) * 1024;
+}
+
 /** Memory of a process tree, bytes. */
 export interface TreeMemory {
   /** Living processes of the tree. */

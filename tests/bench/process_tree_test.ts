@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpuSeconds, processTree, treeMemory } from "./process_tree.ts";
+import { cpuSeconds, processTree, residentBytes, treeMemory } from "./process_tree.ts";
 
 const linux = { ignore: Deno.build.os !== "linux" };
 
@@ -27,4 +27,10 @@ Deno.test("cpuSeconds() throws when the process has ended", linux, async () => {
   await child.status;
   assert(cpuSeconds(Deno.pid) > 0);
   assert.throws(() => cpuSeconds(child.pid), /has ended/);
+});
+
+Deno.test("residentBytes() grows with what a process holds", linux, () => {
+  const before = residentBytes(Deno.pid);
+  const held = new Uint8Array(64 * 2 ** 20).fill(1);
+  assert.ok(residentBytes(Deno.pid) - before > held.length / 2);
 });
