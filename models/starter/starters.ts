@@ -24,6 +24,8 @@ export interface Starter {
   readonly labels?: Readonly<Record<string, readonly string[]>>;
   /** Inputs by the outputs whose values they take in a sequence's next iteration. */
   readonly carry?: Readonly<Record<string, string>>;
+  /** The model whose versions the checkpoints of its jobs are; itself when absent. */
+  readonly checkpoint?: string;
   /** How it generates text. */
   readonly generation?: GenerationRule;
   /** Complete requests that the model really runs on. Zeros or free shapes of 1 fail on some. */

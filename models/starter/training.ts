@@ -6,17 +6,6 @@
  */
 import { DENSE_DIGITS, type Starter } from "./starters.ts";
 
-/** A starter whose outputs carry over to its inputs. */
-export interface TrainingStarter extends Starter {
-  /** The manifest's settings that make it a training. */
-  readonly settings: {
-    /** Input that takes each output's value. */
-    readonly carry: Readonly<Record<string, string>>;
-    /** The model whose versions its checkpoints become. */
-    readonly checkpoint: string;
-  };
-}
-
 /** The dense digit classifier with the weights that a training starts from, as good as a guess. */
 export const TRAINED_DIGITS: Starter = {
   ...DENSE_DIGITS,
@@ -28,7 +17,7 @@ export const TRAINED_DIGITS: Starter = {
 const CARRIED = ["W1", "b1", "W2", "b2", "W3", "b3", "step"];
 
 /** One step of its training: a minibatch, the gradients, the update. */
-export const DIGITS_TRAINING: TrainingStarter = {
+export const DIGITS_TRAINING: Starter = {
   name: "digits_training",
   source: "digits_training.onnx",
   licence: "MIT",
@@ -39,8 +28,6 @@ export const DIGITS_TRAINING: TrainingStarter = {
     shape: [],
     data: new Uint8Array(Float32Array.of(0.1).buffer),
   }]],
-  settings: {
-    carry: Object.fromEntries(CARRIED.map((name) => [`next.${name}`, name])),
-    checkpoint: TRAINED_DIGITS.name,
-  },
+  carry: Object.fromEntries(CARRIED.map((name) => [`next.${name}`, name])),
+  checkpoint: TRAINED_DIGITS.name,
 };

@@ -16,7 +16,7 @@ import { trainingRepository } from "./training_repository.ts";
 /** As a share of the reference run's loss. */
 const TOLERANCE = 1e-4;
 const FOR_EVER = 1e9;
-const CARRIED = new Set(Object.values(DIGITS_TRAINING.settings.carry));
+const CARRIED = new Set(Object.values(DIGITS_TRAINING.carry!));
 
 const SAMPLES = expected.digits_dense.samples;
 const PIXELS: Tensor = {

@@ -45,9 +45,9 @@ export async function fetchStarters(
 async function install(starter: Starter, repository: FileRepository, signal: AbortSignal) {
   signal.throwIfAborted();
   await using fetched = await fetchSource(starterSource(starter));
-  const { name, source, samples, labels, carry, generation } = starter;
+  const { name, source, samples, labels, carry, checkpoint, generation } = starter;
   const { versions, shared } = fetched;
-  const settings = { samples, labels, carry, generation };
+  const settings = { samples, labels, carry, checkpoint, generation };
   await repository.install({ name, source, versions, shared, settings }, { signal });
 }
 

@@ -32,7 +32,7 @@ for (const { learningRate, losses, accuracy, norms } of trainings.runs) {
       for (const [step, loss] of losses.entries()) {
         outputs = await run(inputs);
         assertClose(floats(outputs, "loss")[0], loss, `loss of step ${step}`);
-        const carried = Object.entries(DIGITS_TRAINING.settings.carry);
+        const carried = Object.entries(DIGITS_TRAINING.carry!);
         inputs = [rate, ...carried.map(([from, name]) => ({ ...outputs.get(from)!, name }))];
       }
       assertClose(floats(outputs, "accuracy")[0], accuracy, "accuracy");
