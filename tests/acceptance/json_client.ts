@@ -15,8 +15,10 @@ export async function inferJson(
   server: string,
   model: string,
   inputs: readonly Tensor[],
+  parameters?: Readonly<Record<string, unknown>>,
 ): Promise<Tensor[]> {
   const body = JSON.stringify({
+    parameters,
     inputs: inputs.map(({ name, datatype, shape, data }) => {
       const { buffer } = data.slice();
       const values = datatype === "INT64"
