@@ -52,7 +52,6 @@ class Scene:
     """Who and what one text is about. Names stay the same until its end."""
 
     def __init__(self, draw):
-        self.draw = draw
         self.pick = draw.choice
         woman = draw.random() < 0.5
         self.keeper = self.pick(WOMEN if woman else MEN)
