@@ -10,7 +10,8 @@
  *
  * ## When to use it
  * When models belong to different people or differ in cost, and none may live at the expense of the
- * others.
+ * others. It is the default: with a single model it is first come, first served, with a turn for each
+ * request of many iterations.
  *
  * ## What it costs
  * The longest wait is not the shortest possible: a burst on one queue waits for its share while

@@ -8,7 +8,7 @@
  *
  * ## When to use it
  * When all models matter alike and requests cost about the same: plain ones, or jobs of like length
- * that run one after the other. It is the default, and what takes over when another policy breaks.
+ * that run one after the other. It is what takes over when another policy breaks.
  *
  * ## What it costs
  * A model with long iterations, or with many requests, takes all it asks for: the others wait behind

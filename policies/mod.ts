@@ -26,5 +26,5 @@ export const POLICIES: ReadonlyMap<string, PolicyDefinition> = new Map([
   [lottery.name, lottery],
 ]);
 
-/** The policy of a gateway that is told none, and what takes over when another breaks. */
-export const DEFAULT_POLICY: PolicyDefinition = fifo;
+/** The policy of a gateway that is told none: no model, and no request of many iterations, holds up others. */
+export const DEFAULT_POLICY: PolicyDefinition = fair;

@@ -7,7 +7,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { VirtualClock } from "../../models/clock.ts";
-import { DEFAULT_POLICY } from "../../policies/mod.ts";
+import { fifo } from "../../policies/fifo.ts";
 import { inVirtualTime } from "./fake_server.ts";
 import { percentilePlot } from "./percentile_plot.ts";
 import { barPlot, svgFile } from "./plot.ts";
@@ -94,7 +94,7 @@ export async function drawPolicy({ policy, models, plot }: PolicyPlot): Promise<
     return await inVirtualTime(clock, run);
   };
   return svgFile(
-    plot({ before: await measure(DEFAULT_POLICY.name), after: await measure(policy) }, policy),
+    plot({ before: await measure(fifo.name), after: await measure(policy) }, policy),
   );
 }
 
@@ -102,7 +102,7 @@ export async function drawPolicy({ policy, models, plot }: PolicyPlot): Promise<
 function latencies(load: string, names?: readonly string[]): PolicyPlot["plot"] {
   return ({ before, after }, policy) =>
     percentilePlot(
-      `${load}: ${policy}, and ${DEFAULT_POLICY.name} dashed`,
+      `${load}: ${policy}, and ${fifo.name} dashed`,
       after.models.map(({ name, curve }, index) => (
         { name, curve, dashed: before.models[index].curve }
       )).filter(({ name }) => names?.includes(name) ?? true),
@@ -139,7 +139,7 @@ function bars(
   policy: string,
   of: (model: ModelReport) => { readonly whole: number; readonly part: number },
 ) {
-  return [[DEFAULT_POLICY.name, before] as const, [policy, after] as const].flatMap(
+  return [[fifo.name, before] as const, [policy, after] as const].flatMap(
     ([under, { models }]) =>
       models.map((model) => ({ name: `${model.name}, ${under}`, ...of(model) })),
   );

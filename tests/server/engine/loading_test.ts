@@ -169,7 +169,7 @@ Deno.test("loads, unloads, failed reloads and switches of policy are told, a lin
   broken = true;
   repository.models.set("m", [testModel("m", { fingerprint: "broken" })]);
   await assert.rejects(engine.load("m"));
-  engine.setPolicy("fair");
+  engine.setPolicy("fifo");
   await engine.unload("m");
   await assert.rejects(engine.load("m"));
   assert.deepEqual(news, [
@@ -177,7 +177,7 @@ Deno.test("loads, unloads, failed reloads and switches of policy are told, a lin
     "Loaded model 'm/1' anew: 1000 bytes, 7 ms",
     "Unloaded replaced model 'm/1': 1000 bytes",
     "Model 'm' was not loaded: it is cut short; as before, version 1 serves",
-    "Policy 'fair' takes over from 'fifo'",
+    "Policy 'fifo' takes over from 'fair'",
     "Unloaded model 'm/1': 1000 bytes",
     "Model 'm' was not loaded: it is cut short",
   ]);

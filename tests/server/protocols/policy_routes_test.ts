@@ -53,5 +53,5 @@ Deno.test("PUT /v2/policy leaves the policy in force where create() makes none",
   const { status, text } = await ask(app, "PUT", "/v2/policy", { name: "none" });
   assert.equal(status, 400, text);
   assert.match(text, /policy 'none' could not be made/);
-  assert.equal(sluice.engine.policy().name, "fifo");
+  assert.equal(sluice.engine.policy().name, "fair");
 });
