@@ -114,9 +114,10 @@ function doesNotFit(
     );
 }
 
-/** Fails a request that was not admitted. */
+/** Fails a request that was not admitted. A job tries again until it fits: no client was refused. */
 function refuse(request: InferenceRequest | SequenceRequest, error: SluiceError): void {
-  if (error.code === "queue_full" && request.served instanceof LoadedModel) {
+  const isJob = "background" in request && request.background;
+  if (error.code === "queue_full" && !isJob && request.served instanceof LoadedModel) {
     request.served.statistics.failures.REJECTED++;
   }
   request.fail(error);

@@ -45,7 +45,9 @@ Deno.test("jobs for whose state there is no memory are run when there is, one af
   }
   assert.deepEqual(all.map(({ state }) => state), all.map(() => "completed"));
   assert.deepEqual(all.map(({ iterationsDone }) => iterationsDone), [5, 5, 5, 5, 5]);
-  assert.equal(sluice.engine.find("s").stateBytes, 0);
+  const { stateBytes, statistics } = sluice.engine.find("s");
+  assert.equal(stateBytes, 0);
+  assert.equal(statistics.failures.REJECTED, 0, "to wait is not to be refused");
 });
 
 Deno.test("a job is paused between two iterations for as long as it takes, and goes on", async () => {
