@@ -134,7 +134,7 @@ class Replay {
       }
     });
     this.#scheduler = new Scheduler(this.#clock, this.#lanes!, policy, log);
-    this.#scheduler.selfDriven = false;
+    this.#scheduler.turns.selfDriven = false;
   }
 
   #addModel(entry: Entry<"model">): void {

@@ -21,9 +21,7 @@ import type { PendingRequest } from "./pending.ts";
 import type { ModelQueue } from "./queue.ts";
 import { ReadyQueues } from "./ready_queues.ts";
 import { Tenants } from "./tenants.ts";
-
-/** Longest stretch of iterations run in place before the event loop gets its turn. */
-const TURN_MICROS = 4000;
+import { Turns } from "./turns.ts";
 
 type Run = Extract<Decision, { run: QueueView }>;
 type Idle = Exclude<Decision, Run>;
@@ -36,7 +34,6 @@ export class Scheduler {
   #rankedByBroken = false;
   readonly #models: LoadedModel[] = [];
   readonly #queues = new Map<QueueView, ModelQueue>();
-  readonly #idleLanes = new Set<EngineLane>();
   readonly #ready: ReadyQueues;
   /** Set for the earliest time that something asked for since the last turn began. */
   readonly #alarm: Alarm;
@@ -47,10 +44,8 @@ export class Scheduler {
   #nowMicros = 0;
   #iterations = 0;
   #entries = 0;
-  #turnPlanned = false;
-  #inTurn = false;
-  /** Off in a replay, where the log says when to decide. */
-  selfDriven = true;
+  /** When decisions are made. */
+  readonly turns: Turns;
   /** Called when a model has nothing queued or running any more. */
   onIdle: ((loaded: LoadedModel) => void) | undefined;
 
@@ -65,7 +60,13 @@ export class Scheduler {
   ) {
     this.#lanes = lanes;
     this.#policy = policy;
-    this.#alarm = new Alarm(clock, () => this.wake());
+    this.#alarm = new Alarm(clock, () => this.turns.plan());
+    this.turns = new Turns({
+      clock,
+      begins: () => this.#alarm.clear(),
+      decide: (nowMicros, idleLanes) => this.decide(nowMicros, idleLanes),
+      ended: () => this.#clients.listen(),
+    });
     this.#ready = new ReadyQueues(this.#models, lanes, this.#alarm);
     this.deadlines = new Deadlines({
       clock,
@@ -105,7 +106,7 @@ export class Scheduler {
     this.#policy = policy;
     for (const queue of this.#queues.values()) policy.observe?.({ kind: "queue_added", queue });
     this.#rankAnew(nowMicros, (queue) => policy.observe?.({ kind: "arrival", queue, nowMicros }));
-    this.wake();
+    this.turns.plan();
   }
 
   #rankAnew(nowMicros: number, onRanked: (queue: ModelQueue) => void): void {
@@ -131,7 +132,7 @@ export class Scheduler {
     this.#wait(pending);
     this.log?.arrived(pending);
     this.#policy.observe?.({ kind: "arrival", queue, nowMicros });
-    this.wake();
+    this.turns.plan();
   }
 
   #rank(pending: PendingRequest, nowMicros: number): void {
@@ -144,34 +145,6 @@ export class Scheduler {
     pending.queue.push(pending);
     this.#clients.add(pending);
     this.deadlines.watch(pending);
-  }
-
-  /** Plans a turn, soon: what arrives until then takes part in it. */
-  wake(): void {
-    if (this.#turnPlanned || this.#inTurn || !this.selfDriven) return;
-    this.#turnPlanned = true;
-    this.clock.soon(this.#plannedTurn);
-  }
-
-  readonly #plannedTurn = (): void => {
-    this.#turnPlanned = false;
-    this.#turn();
-  };
-
-  #turn(): void {
-    this.#inTurn = true;
-    this.#alarm.clear();
-    const startedMicros = this.clock.nowMicros();
-    this.#idleLanes.clear();
-    while (this.decide(this.clock.nowMicros(), this.#idleLanes)) {
-      if (this.#nowMicros - startedMicros > TURN_MICROS) {
-        this.#turnPlanned = true;
-        this.clock.soon(this.#plannedTurn);
-        break;
-      }
-    }
-    this.#inTurn = false;
-    this.#clients.listen();
   }
 
   /**
@@ -257,7 +230,7 @@ export class Scheduler {
     // Unfinished sequences take part in the next decision.
     if (error === undefined && ofSequences) answer(iteration, result, this.clock);
     // The device first: what comes next runs while the other answers are written.
-    if (!this.#inTurn && this.selfDriven) this.#turn();
+    this.turns.take();
     if (error === undefined && !ofSequences) answer(iteration, result, this.clock);
     result.release();
     if (loaded.idle) this.onIdle?.(loaded);
@@ -273,7 +246,7 @@ export class Scheduler {
         this.#wait(pending);
       } else fail(pending, error, this.clock);
     }
-    if (again) this.wake();
+    if (again) this.turns.plan();
   }
 
   /** Takes a request whose client has left out of its queue; one that runs is left to finish. */

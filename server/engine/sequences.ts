@@ -118,7 +118,7 @@ export class Sequences {
       ? iterationsDone
       : loaded.sequenceLength + SMOOTHING * (iterationsDone - loaded.sequenceLength);
     const { scheduler } = this.#parts;
-    scheduler.wake(); // what lacked memory may run now
+    scheduler.turns.plan(); // what lacked memory may run now
     if (loaded.idle) scheduler.onIdle?.(loaded);
   }
 
