@@ -50,8 +50,11 @@ export interface InferenceRequest {
   fail(error: SluiceError): void;
 }
 
-/** What becomes of a sequence after an iteration: its next inputs, or it waits for some, or it ends. */
-export type Advance = readonly Tensor[] | "wait" | "end";
+/**
+ * What becomes of a sequence after an iteration: its next inputs, or it waits for some, or it ends, or
+ * fails with an error.
+ */
+export type Advance = readonly Tensor[] | "wait" | "end" | SluiceError;
 
 /** A request that lives across iterations, with state on the device. */
 export interface SequenceRequest extends Omit<InferenceRequest, "inputs" | "respond" | "sequence"> {

@@ -110,6 +110,7 @@ export class Sequence implements OpenSequence {
     const next = this.request.advance(outputs, timing);
     if (this.#closed) return "answered";
     if (next === "end") return this.#close();
+    if (next instanceof SluiceError) return this.#fail(next);
     if (this.#leaving !== undefined) return this.#fail(this.#leaving);
     if (next === "wait") return this.#wait();
     if (this.#caller.signal?.aborted) return this.#fail(clientLeft());

@@ -186,8 +186,7 @@ export class Generation implements SequenceRequest {
       this.#account(timing);
       return this.#tokens.promptGiven ? this.#next(outputs) : this.#tokens.nextPiece();
     } catch (fault) {
-      this.fail(toSluiceError(fault));
-      return "end";
+      return toSluiceError(fault);
     }
   }
 

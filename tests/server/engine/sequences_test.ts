@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { SluiceError } from "../../../models/errors.ts";
+import { SluiceError } from "../../../models/errors.ts";
 import type { CostTable } from "../../../models/simulated/cost.ts";
 import { seededRandom } from "../../../models/random.ts";
 import type { Tensor } from "../../../models/tensor.ts";
@@ -289,6 +289,17 @@ Deno.test("a failed iteration ends its sequences, but not those that the owner k
   assert.equal(failures.length, 1);
   assert.equal(kept.open!.waiting, true);
   kept.open!.end();
+});
+
+Deno.test("a sequence that its owner fails counts as failed", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const bad = new SluiceError("execution_failed", "the outputs make no sense");
+  const story = new Story(sluice, 5, { advance: () => bad });
+  pass(sluice, 1000);
+  assert.equal(story.error, bad);
+  assert.equal(stateHeld(sluice), 0);
+  const { statistics } = sluice.engine.find("s");
+  assert.deepEqual([statistics.failures.BACKEND, statistics.success.count], [1, 0]);
 });
 
 Deno.test("one bad sequence spares its batchmates", async () => {
