@@ -21,7 +21,7 @@ interface Contestant {
   readonly flags: readonly string[];
 }
 
-/** The default policy, one for mixes, and the plain servers. */
+/** First come, first served; the default; and the plain servers. */
 const CONTESTANTS: readonly Contestant[] = [
   { title: "Sluice, fifo", server: "sluice", flags: ["--policy", "fifo"] },
   { title: "Sluice, fair", server: "sluice", flags: ["--policy", "fair"] },

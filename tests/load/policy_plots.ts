@@ -1,7 +1,7 @@
 /**
- * For each policy a load under which it is the right choice, beside the default policy: the load
- * harness against whole gateways in virtual time. `deno run -A tests/load/policy_plots.ts` writes
- * the plots of `docs/policies.md`, the same bytes every time.
+ * For each policy a load under which it is the right choice, beside fifo: the load harness against
+ * whole gateways in virtual time. `deno run -A tests/load/policy_plots.ts` writes the plots of
+ * `docs/policies.md`, the same bytes every time.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { VirtualClock } from "../../models/clock.ts";
 import { fifo } from "../../policies/fifo.ts";
 import { inVirtualTime } from "./fake_server.ts";
-import { percentilePlot } from "./percentile_plot.ts";
+import { type Curve, percentilePlot } from "./percentile_plot.ts";
 import { barPlot, svgFile } from "./plot.ts";
 import type { ModelReport, Report } from "./report.ts";
 import { runLoad } from "./run.ts";
@@ -18,7 +18,7 @@ import { openVirtualGateway, type SimulatedModel } from "./virtual_gateway.ts";
 
 /** What was measured of one load. */
 export interface Measured {
-  /** Under the default policy. */
+  /** Under fifo. */
   readonly before: Report;
   /** Under the policy that the load is for. */
   readonly after: Report;
@@ -26,15 +26,21 @@ export interface Measured {
 
 /** A policy's load and what shows its worth. */
 export interface PolicyPlot {
-  /** Which; its scenario is `scenarios/<policy>.json`. */
+  /** Which. */
   readonly policy: string;
+  /** Of the plot; the policy's where absent. */
+  readonly name?: string;
+  /** `scenarios/<scenario>.json`; the policy's where absent. */
+  readonly scenario?: string;
   /** What the scenario's models take. */
   readonly models: Readonly<Record<string, SimulatedModel>>;
   /** Draws it. */
   plot(measured: Measured, policy: string): string;
 }
 
-/** One for each policy but the default one, which is in all of them. */
+const WRITER = { writer: { millis: 3, writes: true } } as const;
+
+/** At least one for each policy but fifo, which is in all of them. */
 export const POLICY_PLOTS: readonly PolicyPlot[] = [
   {
     policy: "round_robin",
@@ -57,6 +63,13 @@ export const POLICY_PLOTS: readonly PolicyPlot[] = [
     plot: latencies("1, 5 and 50 ms at 85 % of capacity", ["short", "long"]),
   },
   {
+    policy: "srtf",
+    name: "srtf_text",
+    scenario: "text",
+    models: WRITER,
+    plot: latencies("Whole texts of 5 to 200 tokens"),
+  },
+  {
     policy: "edf",
     models: { tight: { millis: 5 }, loose: { millis: 5 } },
     plot: inTime("5 ms each at 90 % of capacity, deadlines of 25 ms and of 1 s"),
@@ -65,6 +78,13 @@ export const POLICY_PLOTS: readonly PolicyPlot[] = [
     policy: "las_2d",
     models: { steady: { millis: 10 }, occasional: { millis: 10 } },
     plot: latencies("10 ms each, 16 clients and 4 requests a second"),
+  },
+  {
+    policy: "las_2d",
+    name: "las_2d_text",
+    scenario: "text",
+    models: WRITER,
+    plot: firstTokens("The first token of texts of 5 to 200 tokens"),
   },
   {
     policy: "lottery",
@@ -77,8 +97,10 @@ export const POLICY_PLOTS: readonly PolicyPlot[] = [
 export const PLOTS = new URL("../../docs/plots/", import.meta.url);
 
 /** The plot of a policy, as a file. */
-export async function drawPolicy({ policy, models, plot }: PolicyPlot): Promise<string> {
-  const file = fileURLToPath(new URL(`scenarios/${policy}.json`, import.meta.url));
+export async function drawPolicy(
+  { policy, scenario: name = policy, models, plot }: PolicyPlot,
+): Promise<string> {
+  const file = fileURLToPath(new URL(`scenarios/${name}.json`, import.meta.url));
   const scenario = resolveScenario(parseJsonFile(await Deno.readTextFile(file), file), file);
   const measure = async (under: string) => {
     const clock = new VirtualClock();
@@ -100,11 +122,24 @@ export async function drawPolicy({ policy, models, plot }: PolicyPlot): Promise<
 
 /** Latency by percentile, of some of the models or of all. */
 function latencies(load: string, names?: readonly string[]): PolicyPlot["plot"] {
+  return curves(load, ({ curve }) => curve, names);
+}
+
+/** Time to the first token by percentile. */
+function firstTokens(load: string): PolicyPlot["plot"] {
+  return curves(load, ({ tokens }) => tokens?.ttftCurve);
+}
+
+function curves(
+  load: string,
+  of: (model: ModelReport) => Curve | undefined,
+  names?: readonly string[],
+): PolicyPlot["plot"] {
   return ({ before, after }, policy) =>
     percentilePlot(
       `${load}: ${policy}, and ${fifo.name} dashed`,
-      after.models.map(({ name, curve }, index) => (
-        { name, curve, dashed: before.models[index].curve }
+      after.models.map((model, index) => (
+        { name: model.name, curve: of(model), dashed: of(before.models[index]) }
       )).filter(({ name }) => names?.includes(name) ?? true),
     );
 }
@@ -147,6 +182,7 @@ function bars(
 
 if (import.meta.main) {
   for (const plot of POLICY_PLOTS) {
-    await Deno.writeTextFile(new URL(`${plot.policy}.svg`, PLOTS), await drawPolicy(plot));
+    const { policy, name = policy } = plot;
+    await Deno.writeTextFile(new URL(`${name}.svg`, PLOTS), await drawPolicy(plot));
   }
 }
