@@ -5,6 +5,7 @@
  */
 import assert from "node:assert/strict";
 import type { GenerationRule, Model } from "../../../models/model.ts";
+import { SluiceError } from "../../../models/errors.ts";
 import type { Tensor } from "../../../models/tensor.ts";
 import type { Feed, OpenSequence, SequenceRequest, Timing } from "../../../server/engine/api.ts";
 import { modelWith } from "../../fixtures/model.ts";
@@ -122,8 +123,9 @@ export class ScriptedSequence implements OpenSequence {
     const data = new Uint8Array(this.script(this.cache).buffer);
     const logits: Tensor = { name: "logits", datatype: "FP32", shape: [1, VOCABULARY], data };
     const next = this.request.advance([logits], TIMING);
-    if (!this.over) this.#next = next;
-    if (next === "end") this.over = true;
+    if (next instanceof SluiceError) this.request.fail(next);
+    else if (!this.over) this.#next = next;
+    if (next === "end" || next instanceof SluiceError) this.over = true;
   }
 
   #take(inputs: readonly Tensor[]): void {

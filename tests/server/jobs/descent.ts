@@ -66,8 +66,10 @@ export class DescentSequence implements OpenSequence {
         { name: "trace", datatype: "FP32", shape: [4], data: fp32(this.#w) },
         { name: "label", datatype: "BYTES", shape: [1], data: new Uint8Array(4) },
       ];
-      this.#next = this.request.advance(outputs, TIMING);
-      this.over ||= this.#next === "end";
+      const next = this.request.advance(outputs, TIMING);
+      if (next instanceof SluiceError) this.request.fail(next);
+      else this.#next = next;
+      this.over ||= next === "end" || next instanceof SluiceError;
     }
   }
 
