@@ -44,6 +44,9 @@ export interface Requests {
   payload(n: number, step?: SequenceStep): Payload;
 }
 
+/** A client that may get compressed answers asks for them unless told otherwise: more work for both. */
+const UNCOMPRESSED = { "accept-encoding": "identity" };
+
 /**
  * Sends each model's payloads in turn.
  *
@@ -68,7 +71,11 @@ export function exchangeWith(
     });
     stop.addEventListener("abort", cancel, { once: true });
     try {
-      const response = await target.post(path, payload(sent[model]++, step), leave.signal);
+      const { headers, body } = payload(sent[model]++, step);
+      const response = await target.post(path, {
+        headers: { ...UNCOMPRESSED, ...headers },
+        body,
+      }, leave.signal);
       return await (streamed && response.ok ? readStream(response, clock) : readWhole(response));
     } catch (error) {
       if (stop.aborted) return { outcome: "cancelled" };

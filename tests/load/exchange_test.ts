@@ -66,6 +66,15 @@ Deno.test("exchangeWith() gives what the connection says", async () => {
   assert.deepEqual(answer, { outcome: "connection", said: "Connection refused" });
 });
 
+Deno.test("exchangeWith() asks for answers that are not compressed", async () => {
+  let asked: string | null = null;
+  await exchange((url, init) => {
+    asked = new Request(url, init).headers.get("accept-encoding");
+    return Promise.resolve(new Response());
+  }, false);
+  assert.equal(asked, "identity");
+});
+
 Deno.test("exchangeWith() notes a refusal of a stream, and when to come back", async () => {
   const headers = { "retry-after": "1" };
   const full = () => Promise.resolve(Response.json({ error: "full" }, { status: 429, headers }));
