@@ -22,6 +22,8 @@ export class EventStream implements TextReader {
   readonly #body: ReadableStream<Uint8Array<ArrayBuffer>>;
   #controller!: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>;
   #begun = false;
+  /** The reader has left: there is nobody to send to. */
+  #gone = false;
   #generation: Generation | undefined;
 
   /**
@@ -41,7 +43,10 @@ export class EventStream implements TextReader {
     this.#body = new ReadableStream<Uint8Array<ArrayBuffer>>({
       start: (controller) => void (this.#controller = controller),
       pull: () => this.#generation?.resume(),
-      cancel: () => this.#generation?.stop(),
+      cancel: () => {
+        this.#gone = true;
+        this.#generation?.stop();
+      },
     }, new ByteLengthQueuingStrategy({ highWaterMark: UNREAD_BYTES }));
   }
 
@@ -57,15 +62,13 @@ export class EventStream implements TextReader {
   }
 
   end(ending: Ending, timing: TextTiming): void {
-    this.#send({ ...this.#head, text_output: "", done: true, ...endingFields(ending) });
-    this.#controller.close();
+    this.#sendLast({ ...this.#head, text_output: "", done: true, ...endingFields(ending) });
     this.#begin(timing);
   }
 
   fail(error: SluiceError): void {
     if (!this.#begun) return this.#reject(error);
-    this.#send({ error: error.message.toWellFormed(), code: error.code });
-    this.#controller.close();
+    this.#sendLast({ error: error.message.toWellFormed(), code: error.code });
   }
 
   #begin(timing: TextTiming): void {
@@ -82,7 +85,14 @@ export class EventStream implements TextReader {
     );
   }
 
+  #sendLast(event: Readonly<Record<string, unknown>>): void {
+    this.#send(event);
+    if (!this.#gone) this.#controller.close();
+  }
+
+  /** Where the connection has broken, it is now that the stream is cancelled. */
   #send(event: Readonly<Record<string, unknown>>): void {
+    if (this.#gone) return;
     this.#controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
   }
 }

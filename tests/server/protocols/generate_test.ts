@@ -289,6 +289,28 @@ Deno.test("generate_stream ends the sequence of a reader that leaves", async () 
   assert.ok(sequence.ended);
 });
 
+Deno.test("generate_stream does no harm when its text fails as the connection breaks", async () => {
+  const { app, opened } = scripted(saying("a", "x".repeat(290)));
+  const failed = Promise.withResolvers<void>();
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request, info) => {
+    request.signal.addEventListener("abort", () => {
+      const error = new SluiceError("cancelled", "The client left");
+      failed.resolve(Promise.try(() => opened[0].request.fail(error)));
+    });
+    return app(request, info);
+  });
+  const body = JSON.stringify({ text_input: "a", max_tokens: 290 });
+  const client = await Deno.connect({ port: server.addr.port });
+  await client.write(new TextEncoder().encode(
+    `POST ${STREAM} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  ));
+  await client.read(new Uint8Array(1 << 16));
+  client.close();
+  await failed.promise;
+  assert.ok(opened[0].ended);
+  await server.shutdown();
+});
+
 Deno.test("generate hands the client's signal to the engine", async () => {
   const { app, opened } = scripted(saying("a", "b"), { run: false });
   const client = new AbortController();
