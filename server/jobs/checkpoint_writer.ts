@@ -31,6 +31,12 @@ export interface CheckpointTarget {
   serve(model: string): Promise<void>;
 }
 
+/** What a job carries at one time. */
+interface Snapshot {
+  readonly state: readonly Tensor[];
+  readonly iterations: number;
+}
+
 /** Checkpoints of a job that stay in the repository. */
 const KEPT = 5;
 
@@ -39,7 +45,10 @@ export class CheckpointWriter {
   readonly #target: CheckpointTarget;
   #kept: readonly Checkpoint[] = [];
   #writing: Promise<void> | undefined;
-  #newestIterations = -1;
+  /** What is written after that. */
+  #next: Snapshot | undefined;
+  /** Of the newest that is written, or shall be. */
+  #newestIterations: number | undefined;
   #fault: string | undefined;
 
   /** Nothing is written yet. */
@@ -52,6 +61,11 @@ export class CheckpointWriter {
     return this.#kept;
   }
 
+  /** The newest is of so many iterations. */
+  has(iterations: number): boolean {
+    return this.#kept.at(-1)?.iterations === iterations;
+  }
+
   /** What went wrong the last time, if it did. */
   get fault(): string | undefined {
     return this.#fault;
@@ -62,14 +76,15 @@ export class CheckpointWriter {
     return this.#writing !== undefined;
   }
 
-  /** Writes a checkpoint, after the one being written; one of the same iterations is written once. */
+  /**
+   * Writes a checkpoint, after the one being written and in place of one that waits for that. One of
+   * the same iterations is written once.
+   */
   write(state: readonly Tensor[], iterations: number): Promise<void> {
     if (iterations === this.#newestIterations) return this.settled();
     this.#newestIterations = iterations;
-    const writing = this.settled().then(() => this.#write(state, iterations)).then(() => {
-      if (this.#writing === writing) this.#writing = undefined;
-    });
-    return this.#writing = writing;
+    this.#next = { state, iterations };
+    return this.#writing ??= this.#writeAll();
   }
 
   /** Resolves when nothing is being written. */
@@ -77,7 +92,16 @@ export class CheckpointWriter {
     return this.#writing ?? Promise.resolve();
   }
 
-  async #write(state: readonly Tensor[], iterations: number): Promise<void> {
+  async #writeAll(): Promise<void> {
+    while (this.#next !== undefined) {
+      const next = this.#next;
+      this.#next = undefined;
+      await this.#write(next);
+    }
+    this.#writing = undefined;
+  }
+
+  async #write({ state, iterations }: Snapshot): Promise<void> {
     const { store, model, jobId, serve } = this.#target;
     let what = `Iteration ${iterations} was not written`;
     try {
@@ -90,6 +114,9 @@ export class CheckpointWriter {
       this.#fault = undefined;
     } catch (error) {
       this.#fault = `${what}: ${toSluiceError(error).message}`;
+      if (this.#newestIterations === iterations && !this.has(iterations)) {
+        this.#newestIterations = undefined; // it may be tried again
+      }
     }
   }
 }

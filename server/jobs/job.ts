@@ -262,7 +262,11 @@ export class Job {
     this.#state = "running";
     this.#endedMillis = Date.now();
     const { checkpoints } = this.#parts;
-    (checkpoints?.settled() ?? Promise.resolve()).then(() => this.#end(state));
+    (checkpoints?.settled() ?? Promise.resolve()).then(() => {
+      const isLost = state === "completed" && checkpoints?.has(this.#iterationsDone) === false;
+      if (isLost) this.#error = "What it came to is lost: its last checkpoint was not written";
+      this.#end(isLost ? "failed" : state);
+    });
   }
 
   #end(state: JobState): void {

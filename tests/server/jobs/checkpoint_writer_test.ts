@@ -53,6 +53,16 @@ Deno.test("CheckpointWriter.write() writes one at a time, and the same iteration
   assert.deepEqual(writer.kept.map(({ iterations }) => iterations), [10, 20]);
 });
 
+Deno.test("CheckpointWriter.write() keeps only the newest of those that wait for the disk", async () => {
+  const { store, writer } = writerOf();
+  const disk = Promise.withResolvers<void>();
+  store.beforeAdd = () => disk.promise;
+  for (const iterations of [10, 20, 30, 40]) writer.write(state(iterations), iterations);
+  disk.resolve();
+  await writer.settled();
+  assert.deepEqual(writer.kept.map(({ iterations }) => iterations), [10, 40]);
+});
+
 Deno.test("CheckpointWriter.kept has the last five, which the repository keeps", async () => {
   const { writer } = writerOf();
   for (let i = 1; i <= 7; i++) await writer.write(state(i), i);

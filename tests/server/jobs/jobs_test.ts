@@ -66,11 +66,39 @@ Deno.test("a job leaves out checkpoints that are due while one is written, but n
 Deno.test("a checkpoint that cannot be written is told, and the job goes on", async () => {
   const descent = new Descent();
   descent.store.beforeAdd = () => Promise.reject(new SluiceError("too_large", "no room"));
-  const job = await descent.submit({ iterations: 2 });
+  const job = await descent.submit({ iterations: 4, checkpointEvery: 2 });
+  descent.sequences[0].step(2);
+  await settled(job);
+  assert.equal(job.checkpoints!.fault, "Iteration 2 was not written: no room");
+  descent.store.beforeAdd = () => Promise.resolve();
   descent.sequences[0].step(2);
   await settled(job);
   assert.equal(job.state, "completed");
+  assert.equal(job.checkpoints!.fault, undefined);
+});
+
+Deno.test("a job whose last checkpoint cannot be written has failed", async () => {
+  const descent = new Descent();
+  descent.store.beforeAdd = () => Promise.reject(new SluiceError("too_large", "no room"));
+  const job = await descent.submit({ iterations: 2 });
+  descent.sequences[0].step(2);
+  await settled(job);
+  assert.equal(job.state, "failed");
+  assert.equal(job.error, "What it came to is lost: its last checkpoint was not written");
   assert.equal(job.checkpoints!.fault, "Iteration 2 was not written: no room");
+});
+
+Deno.test("a paused job whose checkpoint could not be written leaves it when the engine ends it", async () => {
+  const descent = new Descent();
+  const job = await descent.submit();
+  descent.store.beforeAdd = () => Promise.reject(new SluiceError("too_large", "no room"));
+  job.pause();
+  descent.sequences[0].step();
+  await settled(job);
+  descent.store.beforeAdd = () => Promise.resolve();
+  descent.sequences[0].fail(new SluiceError("not_ready", "Model 'descent/1' was unloaded"));
+  await settled(job);
+  assert.deepEqual(descent.written(), [1]);
 });
 
 Deno.test("a job goes on from a checkpoint as if it had never ended", async () => {
