@@ -21,10 +21,18 @@ interface Contestant {
   readonly flags: readonly string[];
 }
 
-/** First come, first served; the default; and the plain servers. */
+/**
+ * First come, first served; the default; the default on one lane, which is sooner free for what is
+ * short; and the plain servers.
+ */
 const CONTESTANTS: readonly Contestant[] = [
   { title: "Sluice, fifo", server: "sluice", flags: ["--policy", "fifo"] },
   { title: "Sluice, fair", server: "sluice", flags: ["--policy", "fair"] },
+  {
+    title: "Sluice, fair, one lane",
+    server: "sluice",
+    flags: ["--policy", "fair", "--lanes", "1"],
+  },
   { title: SERVER_TITLES.deno, server: "deno", flags: [] },
   { title: SERVER_TITLES.fastify, server: "fastify", flags: [] },
 ];
