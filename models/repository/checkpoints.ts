@@ -44,24 +44,28 @@ export class FileCheckpoints implements CheckpointStore {
     keep: number,
   ): Promise<number> {
     const { fileName } = await this.#model(name);
-    const [version] = await this.#repository.install({
-      name,
-      versions: [{ files: new Map([[fileName, bytes]]) }],
-      source: `job ${job.id}, iteration ${job.iterations}`,
-      job,
+    const install = () =>
+      this.#repository.install({
+        name,
+        versions: [{ files: new Map([[fileName, bytes]]) }],
+        source: `job ${job.id}, iteration ${job.iterations}`,
+        job,
+      });
+    const [version] = await install().catch((error) => {
+      if (!(error instanceof SluiceError) || error.code !== "conflict") throw error;
+      return install(); // another process has taken the version: the next one
     });
     await this.#removeOld(name, job.id, keep);
     return version;
   }
 
   async #removeOld(name: string, job: string, keep: number): Promise<void> {
-    const { versions, records } = await this.#model(name);
-    const written = versions.filter((version) => records[version]?.job?.id === job);
     try {
+      const { versions, records } = await this.#model(name);
+      const written = versions.filter((version) => records[version]?.job?.id === job);
       for (const old of written.slice(0, -keep)) await this.#repository.remove(name, old);
-    } catch (error) {
-      if (!(error instanceof SluiceError)) throw error;
-      // Somebody else is writing: the next checkpoint takes them away too.
+    } catch {
+      // Somebody else writes, or the disk is full: the next checkpoint takes them away too.
     }
   }
 

@@ -41,7 +41,7 @@ export interface Addition {
   readonly settings?: Settings;
   /** Where it was fetched from; it is kept as it is, so it must hold no secret. */
   readonly source?: string;
-  /** The job that they are checkpoints of. */
+  /** The job that they are checkpoints of; the model exists already. */
   readonly job?: JobOrigin;
 }
 
@@ -65,7 +65,8 @@ export interface StagedVersions extends AsyncDisposable {
    *
    * @param probes By version: whether requests, and sequences, may be joined, where that has been
    *   found out.
-   * @throws {SluiceError} `conflict` when somebody else has taken a version meanwhile.
+   * @throws {SluiceError} `conflict` when somebody else has taken a version meanwhile; `not_found`
+   *   when the model of a checkpoint is gone.
    */
   commit(probes?: ReadonlyMap<number, Probed>): Promise<void>;
 }
@@ -112,6 +113,7 @@ async function stage(
     const models = await readModel(name, files, environment, numbers);
     return stagedVersions(root, preparation, models, async (probes) => {
       await freeVersions(existing, { name, versions: models });
+      if (added.job !== undefined) await checkIsThere(existing, name);
       await writeManifest(withProbes(records, probes));
     });
   } catch (error) {
@@ -159,6 +161,12 @@ async function freeVersions(
     taken.add(number);
     return number;
   });
+}
+
+/** A model that was unregistered while a job wrote a checkpoint stays away. */
+async function checkIsThere(existing: ModelFiles, name: string): Promise<void> {
+  if ((await versionsIn(existing)).versions.length > 0) return;
+  throw new SluiceError("not_found", `Model "${name}" was unregistered meanwhile`);
 }
 
 async function writeFiles(

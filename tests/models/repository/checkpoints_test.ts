@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parseManifest } from "../../../models/manifest.ts";
-import { FileRepository } from "../../../models/repository.ts";
+import { type Addition, FileRepository, type StagedVersions } from "../../../models/repository.ts";
 import { FileCheckpoints } from "../../../models/repository/checkpoints.ts";
 import * as fixtures from "../../fixtures/onnx.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
@@ -74,6 +74,51 @@ Deno.test("FileCheckpoints.add() takes jobs that come at once one after another"
   ]);
   assert.deepEqual(added.map((one) => one.status === "fulfilled" && one.value), [4, false, 5]);
   assert.deepEqual(await versionsIn(join(folder.path, "m")), ["1", "3", "4", "5"]);
+});
+
+/** A repository in which others do something between the writing of the first addition and its commit. */
+class SharedRepository extends FileRepository {
+  others: (() => Promise<unknown>) | undefined;
+
+  override async stage(added: Addition): Promise<StagedVersions> {
+    const staged = await super.stage(added);
+    const { others } = this;
+    this.others = undefined;
+    await others?.();
+    return staged;
+  }
+}
+
+Deno.test("FileCheckpoints.add() takes the next version when another process was faster", async () => {
+  await using folder = await repositoryWith(FILES);
+  const repository = new SharedRepository(folder.path);
+  const files = new Map([["model.onnx", fixtures.scaleModel(9)]]);
+  repository.others = () =>
+    new FileRepository(folder.path).install({ name: "m", versions: [{ files }] });
+  const job = { id: "j", iterations: 1 };
+  assert.equal(await new FileCheckpoints(repository).add("m", fixtures.scaleModel(2), job), 5);
+});
+
+Deno.test("FileCheckpoints.add() does not bring back a model that was unregistered meanwhile", async () => {
+  await using folder = await repositoryWith(FILES);
+  const repository = new SharedRepository(folder.path);
+  repository.others = () => new FileRepository(folder.path).remove("m");
+  await assert.rejects(
+    new FileCheckpoints(repository).add("m", fixtures.scaleModel(2), { id: "j", iterations: 1 }),
+    refusal("not_found", /^Model "m" was unregistered meanwhile$/),
+  );
+  assert.deepEqual(await repository.list(), []);
+});
+
+Deno.test("FileCheckpoints.add() has written a version also where older ones cannot be removed", async () => {
+  await using folder = await repositoryWith(FILES);
+  const repository = new FileRepository(folder.path);
+  repository.remove = () => Promise.reject(new Error("No space left on device"));
+  const checkpoints = new FileCheckpoints(repository);
+  for (const iterations of [1, 2]) {
+    const version = await checkpoints.add("m", fixtures.scaleModel(2), { id: "j", iterations }, 1);
+    assert.equal(version, 3 + iterations);
+  }
 });
 
 Deno.test("FileCheckpoints.read() finds a version by number, by job, or the newest", async () => {
