@@ -161,7 +161,7 @@ export interface CheckpointStore {
   /**
    * Adds the next version of a model and takes older ones of the same job away; all or nothing.
    *
-   * @param keep How many of the job's versions stay, this one included; 5 when absent.
+   * @param keep How many of the job's versions stay, this one included.
    * @returns Its number.
    * @throws {SluiceError} `invalid_argument` when the file is no model, `too_large` when the disk is
    *   full, `conflict` or `forbidden` when the repository cannot be written to.
@@ -170,12 +170,12 @@ export interface CheckpointStore {
     model: string,
     bytes: Uint8Array<ArrayBuffer>,
     job: JobOrigin,
-    keep?: number,
+    keep: number,
   ): Promise<number>;
   /**
-   * Reads a version: the one of that number, the newest of a job, or the newest of all.
+   * Reads a version, the newest when none is named.
    *
    * @throws {SluiceError} `not_found` where there is none; `invalid_argument` when it cannot be read.
    */
-  read(model: string, which?: number | { readonly job: string }): Promise<StoredVersion>;
+  read(model: string, version?: number): Promise<StoredVersion>;
 }

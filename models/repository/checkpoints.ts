@@ -11,9 +11,6 @@ import { checkModelName } from "./names.ts";
 import { readSettings } from "./read_settings.ts";
 import { rootOf } from "./store.ts";
 
-/** Versions of one job that stay where nobody says otherwise. */
-const KEPT = 5;
-
 /** Checkpoints in a repository's folder. */
 export class FileCheckpoints implements CheckpointStore {
   readonly #repository: FileRepository;
@@ -30,7 +27,7 @@ export class FileCheckpoints implements CheckpointStore {
     model: string,
     bytes: Uint8Array<ArrayBuffer>,
     job: JobOrigin,
-    keep: number = KEPT,
+    keep: number,
   ): Promise<number> {
     const done = this.#last.then(() => this.#add(model, bytes, job, keep));
     this.#last = done.catch(() => {});
@@ -70,20 +67,13 @@ export class FileCheckpoints implements CheckpointStore {
   }
 
   /** External data are not read. */
-  async read(name: string, which?: number | { readonly job: string }): Promise<StoredVersion> {
+  async read(name: string, which?: number): Promise<StoredVersion> {
     const { files, versions, records, fileName } = await this.#model(name);
-    const version = versions.findLast((version) =>
-      typeof which === "object"
-        ? records[version]?.job?.id === which.job
-        : version === (which ?? version)
-    );
-    if (version === undefined) {
-      const wanted = typeof which === "object"
-        ? `version of job "${which.job}"`
-        : `version ${which}`;
+    const version = which ?? versions.at(-1)!;
+    if (!versions.includes(version)) {
       throw new SluiceError(
         "not_found",
-        `Model "${name}" has no ${wanted}; it has ${versions.join(", ")}`,
+        `Model "${name}" has no version ${version}; it has ${versions.join(", ")}`,
       );
     }
     const path = `${version}/${fileName}`;
@@ -101,7 +91,7 @@ export class FileCheckpoints implements CheckpointStore {
     const files = new FilesOnDisk(await rootOf(this.#repository.folder), name);
     const { versions } = await versionsIn(files);
     if (versions.length === 0) {
-      throw new SluiceError("not_found", `There is no model "${name}" to keep checkpoints of`);
+      throw new SluiceError("not_found", `There is no model "${name}" in the repository`);
     }
     const { manifest, fileName } = await readSettings(name, files, { warn() {} });
     return { files, versions, records: manifest.versions ?? {}, fileName };

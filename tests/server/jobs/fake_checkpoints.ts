@@ -25,7 +25,7 @@ export class FakeCheckpoints implements CheckpointStore {
     return version;
   }
 
-  read(model: string, which?: number | { readonly job: string }): Promise<StoredVersion> {
+  read(model: string, which?: number): Promise<StoredVersion> {
     const found = this.versions.findLast(({ version }) =>
       model === this.model && (which === undefined || which === version)
     );
