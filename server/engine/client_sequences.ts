@@ -49,6 +49,7 @@ export class ClientSequences {
     if (start) {
       // As Triton does: the one that had the name ends with the requests that it has.
       sequence?.finish();
+      open.delete(id);
       sequence = new ClientSequence(this.#clock, () => {
         if (open.get(id) === sequence) open.delete(id);
       });

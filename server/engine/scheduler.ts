@@ -259,7 +259,8 @@ export class Scheduler {
   /** Fails everything that waits for a model. */
   abandon(loaded: LoadedModel, error: SluiceError): void {
     for (const queue of loaded.queues) {
-      for (const pending of queue.waiting()) this.#drop(pending, error);
+      // Whoever is told of the one may take others out.
+      for (const pending of [...queue.waiting()]) if (pending.waiting) this.#drop(pending, error);
     }
   }
 

@@ -39,6 +39,8 @@ export class Sequence implements OpenSequence {
   #arrivedMicros: number;
   #iterationsDone = 0;
   #attainedMicros = 0;
+  /** To be fed: not while its owner is being asked what comes next. */
+  #waiting = false;
   #idle: Timer | undefined;
   /** What it fails with as soon as it is between two iterations. */
   #leaving: SluiceError | undefined;
@@ -77,7 +79,7 @@ export class Sequence implements OpenSequence {
   }
 
   get waiting(): boolean {
-    return this.#pending === undefined && !this.#closed;
+    return this.#waiting && !this.#closed;
   }
 
   /** Goes on for the first time, with its request's own inputs. */
@@ -184,6 +186,7 @@ export class Sequence implements OpenSequence {
   }
 
   #enter(pending: PendingRequest): void {
+    this.#waiting = false;
     this.#idle?.cancel();
     this.#pending = pending;
     this.#parts.enqueue(pending);
@@ -197,12 +200,15 @@ export class Sequence implements OpenSequence {
 
   readonly #stepFailed = (error: SluiceError): void => {
     this.#left();
-    if (this.#ended) this.#close();
-    else if (this.#leaving === undefined && this.request.stepFailed?.(error) === true) this.#wait();
+    if (this.#ended) return void this.#close();
+    const kept = this.#leaving === undefined && this.request.stepFailed?.(error) === true;
+    if (this.#closed) return;
+    if (kept && this.#leaving === undefined) this.#wait();
     else this.#fail(this.#leaving ?? error);
   };
 
   #wait(): "answered" {
+    this.#waiting = true;
     const { clock } = this.#parts;
     const limit = this.request.maxIdleMicros ?? this.loaded.model.sequence!.maxIdleMicros;
     if (limit !== Infinity) {

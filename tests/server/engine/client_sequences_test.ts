@@ -109,6 +109,30 @@ Deno.test("a name that is reused begins anew; what the old sequence had is answe
   assert.equal(sluice.engine.find("s").openSequences, 1);
 });
 
+Deno.test("a name whose new sequence was refused stands for none", async () => {
+  await using sluice = await open({}, { memoryBytes: 2060 });
+  const old = step(sluice, { start: true });
+  step(sluice, { id: 8, start: true });
+  const refused = step(sluice, { start: true });
+  assert.equal((refused[0] as SluiceError).code, "queue_full");
+  assert.match(`${step(sluice, {})[0]}`, START);
+  pass(sluice, 1000);
+  assert.equal(typeof old[0], "string");
+  assert.match(`${step(sluice, {})[0]}`, START);
+});
+
+Deno.test("a request may follow from within the answer, or the failure, of the one before", async () => {
+  const maxIdleMicros = 50; // less than an iteration takes
+  await using sluice = await open({ maxIdleMicros });
+  let last: (string | SluiceError)[] = [];
+  const follow = () => void (last = step(sluice, {}));
+  const failed = () => void step(sluice, {}, { inputs: [], fail: follow });
+  step(sluice, { start: true }, { respond: () => void step(sluice, {}, { respond: failed }) });
+  pass(sluice, 1000);
+  assert.match(`${last}`, /^y /);
+  assert.equal(sluice.engine.find("s").statistics.success.count, 3);
+});
+
 Deno.test("a request that fails leaves the sequence as it was", async () => {
   await using sluice = await open();
   const [first, second] = [await oneByOne(sluice, { start: true }), await oneByOne(sluice, {})];

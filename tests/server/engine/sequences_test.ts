@@ -360,6 +360,20 @@ Deno.test("drain() waits for generations, not for jobs; what is left at its limi
   assert.equal(stateHeld(sluice), 0);
 });
 
+Deno.test("drain() fails what is left although owners take one another's sequences out", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  const stories: Story[] = [];
+  for (const seed of [0, 1, 2, 3]) {
+    const fail = () => stories[seed + 1]?.open!.end();
+    stories.push(new Story(sluice, 1000, { fail }, seed));
+  }
+  const drained = sluice.engine.drain(0);
+  pass(sluice, 1000);
+  await assert.rejects(drained, /did not finish/);
+  assert.equal(sluice.engine.find("s").queuedRequests, 0);
+  assert.equal(stateHeld(sluice), 0);
+});
+
 for (const policy of ["fair", "srtf", "edf", "las_2d", "round_robin"]) {
   Deno.test(`a plain request and a short generation wait for two iterations of a long one at most: ${policy}`, async () => {
     await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
