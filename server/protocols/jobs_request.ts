@@ -45,15 +45,15 @@ export function decodeJobRequest(
     const expected = FIELDS.map((name) => `'${name}'`).join(", ");
     throw invalid(`Field '${unknown}' of the job is not known, expected some of ${expected}`);
   }
-  const { checkpoint_every, tenant, resume_from } = fields;
+  const { name = "", priority = 0, checkpoint_every, tenant, resume_from } = fields;
   const target = { model: string(fields.model, "'model'"), version: decodeVersion(fields.version) };
   return {
     request: {
       ...target,
-      name: decodeName(fields.name ?? "", "'name'"),
+      name: decodeName(name, "'name'"),
       iterations: decodeCount(fields.iterations, "'iterations'", 1),
       inputs: fields.inputs === undefined ? [] : decodeInputs(body, engine, target),
-      priority: wholeNumber(fields.priority ?? 0, "'priority'"),
+      priority: wholeNumber(priority, "'priority'"),
       tenant: tenant === undefined ? undefined : decodeName(tenant, "'tenant'"),
       checkpointEvery: checkpoint_every === undefined
         ? undefined
@@ -79,15 +79,16 @@ function decodeInputs(
 
 function decodeVersion(value: unknown): string | undefined {
   if (value === undefined) return undefined;
-  const version = String(value);
-  if (/^[1-9][0-9]{0,14}$/.test(version)) return version;
+  const version = typeof value === "number" ? String(value) : value;
+  if (typeof version === "string" && /^[1-9][0-9]{0,14}$/.test(version)) return version;
   throw invalid(`'version' is ${describe(value)}, expected a whole number, 1 or more`);
 }
 
 function decodeCount(value: unknown, what: string, least: number): number {
-  const count = wholeNumber(value, what);
-  if (count >= least && count <= MOST_ITERATIONS) return count;
-  throw invalid(`${what} is ${count}, expected a whole number from ${least} to ${MOST_ITERATIONS}`);
+  const isWhole = typeof value === "number" && Number.isInteger(value);
+  if (isWhole && value >= least && value <= MOST_ITERATIONS) return value;
+  const expected = `a whole number from ${least} to ${MOST_ITERATIONS}`;
+  throw invalid(`${what} is ${describe(value)}, expected ${expected}`);
 }
 
 function decodeName(value: unknown, what: string): string {
