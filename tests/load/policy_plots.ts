@@ -40,8 +40,16 @@ export interface PolicyPlot {
 
 const WRITER = { writer: { millis: 3, writes: true } } as const;
 
-/** At least one for each policy but fifo, which is in all of them. */
+/** At least one for each policy. */
 export const POLICY_PLOTS: readonly PolicyPlot[] = [
+  {
+    // Against the default.
+    policy: "fair",
+    name: "fifo",
+    scenario: "fifo",
+    models: WRITER,
+    plot: latencies("Whole texts of 100 tokens each"),
+  },
   {
     policy: "round_robin",
     models: { bursts: { millis: 5 }, steady: { millis: 5 } },
