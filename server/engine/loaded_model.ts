@@ -2,6 +2,7 @@ import type { Executable, StagedModel } from "../../models/device.ts";
 import type { Model } from "../../models/model.ts";
 import { Admission } from "./admission.ts";
 import type { ModelState, ModelStatistics, ServedModel } from "./api.ts";
+import type { RequestGroup } from "./group.ts";
 import { ModelQueue, type QueueLimits } from "./queue.ts";
 import type { Sequence } from "./sequence.ts";
 import { newStatistics } from "./statistics.ts";
@@ -90,6 +91,18 @@ export class LoadedModel implements ServedModel {
   /** What is reserved for their state. */
   get stateBytes(): number {
     return this.sequences.size * this.staged.stateBytes;
+  }
+
+  /** Working memory without which something that waits, or a sequence, could not go on; bytes. */
+  get neededBytes(): number {
+    let bytes = 0;
+    const take = (group: RequestGroup, rows: number) =>
+      bytes = Math.max(bytes, group.signature(rows).ephemeralBytes);
+    for (const group of this.admission.groups()) {
+      if (group.ofSequences && this.sequences.size > 0) take(group, 1);
+      else for (const { rows } of group.waiting.items) take(group, rows);
+    }
+    return bytes;
   }
 
   /** Nothing waits, nothing runs, and no sequence is open. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { Lane } from "../../models/device.ts";
+import { SluiceError } from "../../models/errors.ts";
 import type { Lanes } from "./lanes.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -25,11 +26,16 @@ export class Reservations {
   }
 
   /**
-   * Takes `bytes` for a model's weights, to be released by the same owner.
+   * Takes `bytes` for a model's weights, to be released by the same owner. What was accepted before
+   * keeps the working memory that it needs, or it would wait for ever.
    *
    * @throws {SluiceError} `out_of_memory`, naming it as `name`.
    */
   takeWeights(owner: object, name: string, bytes: number): void {
+    const { capacityBytes, persistentBytes, stateBytes } = this.#lanes.ledger;
+    const needed = Math.max(0, ...this.#scheduler.models.map((loaded) => loaded.neededBytes));
+    const most = capacityBytes - persistentBytes - stateBytes - needed;
+    if (needed > 0 && bytes > most) throw wouldStarve(name, bytes, most, needed);
     this.#change(() => {
       this.#lanes.makeRoom(bytes);
       this.#lanes.ledger.takePersistent(owner, name, bytes);
@@ -80,4 +86,12 @@ export class Reservations {
       log?.reserved(clock.nowMicros(), this.#lanes);
     }
   }
+}
+
+function wouldStarve(name: string, bytes: number, most: number, needed: number): SluiceError {
+  return new SluiceError(
+    "out_of_memory",
+    `${name} needs ${bytes} bytes, but only ${Math.max(0, most)} can be had while accepted ` +
+      `requests need ${needed} of working memory; try again later, unload a model or raise --memory`,
+  );
 }

@@ -190,6 +190,23 @@ Deno.test("sequences leave room for an iteration of the models that are there", 
   assert.ok(later[0].outputs);
 });
 
+Deno.test("a load leaves sequences, and requests that wait, an iteration's working memory", async () => {
+  const models = [sequenceModel("s"), testModel("late")];
+  await using sluice = await openVirtualEngine(models, { costs: SEQUENCE_COST, memoryBytes: 2250 });
+  await sluice.engine.unload("late");
+  const cannot = /'late\/1' needs 1000 bytes, but only \d+ can be had while accepted .* need \d+ /;
+  const story = new Story(sluice, 3);
+  const waiting = sluice.send("s", { inputs: [input(6, 1), stateOf(6)] });
+  await assert.rejects(sluice.engine.load("late"), cannot);
+  pass(sluice, 1000);
+  assert.ok(waiting[0].outputs);
+  assert.equal(story.outputs.length, 3);
+  const idle = Array.from({ length: 27 }, () => new Story(sluice, 1, { inputs: undefined }));
+  await assert.rejects(sluice.engine.load("late"), cannot);
+  for (const { open } of idle) open!.end();
+  await sluice.engine.load("late");
+});
+
 Deno.test("a client that leaves ends its sequence: while it waits in the queue and while it runs", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
   const running = new AbortController(), queued = new AbortController();
