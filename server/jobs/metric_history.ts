@@ -19,19 +19,19 @@ export interface MetricCurves {
   readonly values: Readonly<Record<string, readonly number[]>>;
 }
 
-interface Point {
-  readonly iteration: number;
-  readonly metrics: Metrics;
-}
-
 /** Points kept, the last one apart. */
 const KEPT = 2000;
 
-/** A job's metrics. The first and the last iteration are always among those kept. */
+/**
+ * A job's metrics. The first and the last iteration are always among those kept. They are kept in
+ * columns: objects would take several times the memory.
+ */
 export class MetricHistory {
   readonly #kept: number;
-  #points: Point[] = [];
-  #last: Point | undefined;
+  #iterations: number[] = [];
+  #values: readonly (readonly [name: string, column: number[]])[] = [];
+  #lastIteration: number | undefined;
+  #last: Metrics = {};
   /** Every so many iterations one is kept. */
   #spacing = 1;
 
@@ -42,34 +42,45 @@ export class MetricHistory {
 
   /** Those of the last iteration; none before the first. */
   get last(): Metrics {
-    return this.#last?.metrics ?? {};
+    return this.#last;
   }
 
   /** Adds those of the next iteration, which has the same metrics as all before it. */
   add(iteration: number, metrics: Metrics): void {
-    this.#last = { iteration, metrics };
+    if (this.#lastIteration === undefined) {
+      this.#values = Object.keys(metrics).map((name) => [name, []]);
+    }
+    this.#lastIteration = iteration;
+    this.#last = metrics;
     if (!this.#isKept(iteration)) return;
-    this.#points.push(this.#last);
-    if (this.#points.length <= this.#kept) return;
-    this.#spacing *= 2;
-    this.#points = this.#points.filter((point) => this.#isKept(point.iteration));
+    this.#iterations.push(iteration);
+    for (const [name, column] of this.#values) column.push(metrics[name]);
+    if (this.#iterations.length > this.#kept) this.#thin();
   }
 
   /** All that are kept. */
   curves(): MetricCurves {
-    const points = this.#last === this.#points.at(-1)
-      ? this.#points
-      : [...this.#points, this.#last!];
+    const isKept = this.#iterations.at(-1) === this.#lastIteration;
+    const withLast = (column: readonly number[], last: number) =>
+      isKept ? [...column] : [...column, last];
     return {
-      iterations: points.map(({ iteration }) => iteration),
+      iterations: withLast(this.#iterations, this.#lastIteration!),
       values: Object.fromEntries(
-        Object.keys(this.last).map((name) => [name, points.map(({ metrics }) => metrics[name])]),
+        this.#values.map(([name, column]) => [name, withLast(column, this.#last[name])]),
       ),
     };
   }
 
+  #thin(): void {
+    this.#spacing *= 2;
+    const isKept = this.#iterations.map((iteration) => this.#isKept(iteration));
+    const thinned = (column: readonly number[]) => column.filter((_, index) => isKept[index]);
+    this.#iterations = thinned(this.#iterations);
+    this.#values = this.#values.map(([name, column]) => [name, thinned(column)]);
+  }
+
   #isKept(iteration: number): boolean {
-    return (iteration - (this.#points[0]?.iteration ?? iteration)) % this.#spacing === 0;
+    return (iteration - (this.#iterations[0] ?? iteration)) % this.#spacing === 0;
   }
 }
 
