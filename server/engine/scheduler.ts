@@ -165,7 +165,10 @@ export class Scheduler {
     }
     const snapshot: Snapshot = { nowMicros, lane, lanes: this.#lanes.all, ready };
     const decision = this.#policy.next(snapshot);
-    if (this.#policy.broken !== this.#rankedByBroken) this.#rankAnew(nowMicros, () => {});
+    if (this.#policy.broken !== this.#rankedByBroken) {
+      this.#rankAnew(nowMicros, () => {});
+      return this.decide(nowMicros, idleLanes); // the first of a queue may be one that fits no more
+    }
     if ("run" in decision) this.#run(lane, decision, idleLanes);
     else this.#idle(lane, decision, idleLanes);
     return true;

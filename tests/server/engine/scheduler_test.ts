@@ -383,6 +383,32 @@ Deno.test("a policy that breaks is reported, and fifo takes over without losing 
   assert.equal(sluice.reports.length, 1);
 });
 
+Deno.test("what comes first when a policy has broken runs when it fits, not before", async () => {
+  let turns = 0;
+  const newestFirst: PolicyDefinition = {
+    name: "newest_first",
+    promises: { noStarvation: false, workConserving: true },
+    create: () => ({
+      rank: ({ arrivedMicros }) => -arrivedMicros,
+      next: ({ ready }) => {
+        if (++turns > 1) throw new Error("out of ideas");
+        return { run: ready[0], rows: 1, because: "newest" };
+      },
+    }),
+  };
+  await using sluice = await openVirtualEngine([testModel("a")], {
+    memoryBytes: 1400,
+    costs: new Map([["a", { byRows: [[1, 100]] }]]),
+  }, { policy: newestFirst, lanes: 2 });
+  const running = sluice.send("a");
+  sluice.clock.advanceTo(10);
+  const large = sluice.send("a", { rows: 12 }); // 384 bytes: not beside what runs
+  sluice.clock.advanceTo(20);
+  const small = sluice.send("a");
+  sluice.clock.advanceTo(1000);
+  assert.deepEqual([running, large, small].map(([{ atMicros }]) => atMicros), [100, 200, 300]);
+});
+
 Deno.test("what a policy ranked before it broke is ranked anew", async () => {
   let asked = 0;
   const last: PolicyDefinition = {
