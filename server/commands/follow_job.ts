@@ -33,7 +33,9 @@ export async function followJob(
     if (io.interactive) io.err(AFRESH + jobLine(job).slice(0, io.columns - 1));
     else if (job.state !== shown) io.err(`${jobLine(job)}\n`);
     if (await within(everyMillis, stopped.promise)) break;
-    job = await gateway.job(job.id);
+    const next = await Promise.race([gateway.job(job.id), stopped.promise]);
+    if (next === undefined) break; // a gateway that hangs holds nobody up
+    job = next;
   }
   if (io.interactive) io.err(AFRESH);
   return job;

@@ -43,7 +43,7 @@ export function jobText(job: JobEntry): string {
 /** Where it is, in a line. */
 export function jobLine(job: JobEntry): string {
   const rest = job.remaining_seconds === undefined ? "" : `, ${left(job)} left`;
-  return `${job.state}: ${progress(job)}, ${metrics(job)}${rest}`;
+  return `Job ${job.id} ${job.state}: ${progress(job)}, ${metrics(job)}${rest}`;
 }
 
 function label({ model, version }: JobEntry): string {

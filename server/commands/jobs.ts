@@ -43,6 +43,9 @@ export const jobs: Run = defineCommand("jobs", defineFlags, async (command, io) 
   if (others.length > 0 || change !== undefined && id !== undefined) {
     throw new UsageError("expected one of an id, --pause, --resume and --cancel");
   }
+  if ((id ?? (change && flags[change])) === "") {
+    throw new UsageError("the id of the job is empty; deno task jobs shows all of them");
+  }
   const gateway = new GatewayClient(flags.server, adminKey(flags.adminKey, io));
   const print = <Shown>(shown: Shown, text: (shown: Shown) => string) =>
     io.out(flags.json ? JSON.stringify(shown, null, 2) + "\n" : text(shown));

@@ -54,6 +54,7 @@ export const submit: Run = defineCommand("submit", defineFlags, async (command, 
   if (!flags.checkpoints && flags.checkpointEvery !== undefined) {
     throw new UsageError("--checkpoint-every and --no-checkpoints are both given; expected one");
   }
+  if (version !== undefined) wholeNumber("--version", version);
   const fields = {
     model,
     version,

@@ -77,3 +77,12 @@ Deno.test("jobs refuses two things at once, and repeats what the server refuses"
   assert.equal(code, EXIT.failed);
   assert.match(stderr, /refused: There is no job/);
 });
+
+Deno.test("jobs refuses an id that is empty, as of a variable that is not set", async () => {
+  await using gateway = jobGateway();
+  for (const flags of [[""], ["--cancel", ""]]) {
+    const [code, { stderr }] = await run(gateway.url, ...flags);
+    assert.equal(code, EXIT.usage);
+    assert.equal(stderr, "Error: the id of the job is empty; deno task jobs shows all of them\n");
+  }
+});

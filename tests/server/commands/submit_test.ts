@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EXIT } from "../../../server/commands/command.ts";
 import { followJob } from "../../../server/commands/follow_job.ts";
-import { GatewayClient } from "../../../server/commands/gateway_client.ts";
+import { GatewayClient, type JobEntry } from "../../../server/commands/gateway_client.ts";
 import { submit } from "../../../server/commands/submit.ts";
 import { settled, valuesOf } from "../jobs/descent.ts";
 import { jobGateway } from "./job_gateway.ts";
@@ -62,6 +62,11 @@ const WRONG: readonly [string, string[], string][] = [
     '--iterations is "0"; expected a whole number, 1 or more',
   ],
   [
+    "a version that is none",
+    ["--iterations", "1", "--version", "new"],
+    '--version is "new"; expected a whole number, 1 or more',
+  ],
+  [
     "checkpoints that shall be written and not",
     ["--iterations", "1", "--checkpoint-every", "1", "--no-checkpoints"],
     "--checkpoint-every and --no-checkpoints are both given; expected one",
@@ -111,7 +116,7 @@ async function follow(rate: string): Promise<[number, RecordedIo]> {
 Deno.test("submit --follow watches a job to its end, and fails when the job does", async () => {
   const [code, { stdout, stderr }] = await follow("1");
   assert.equal(code, EXIT.ok);
-  assert.equal(stderr, "running: 0/4 (0 %), -\n");
+  assert.match(stderr, /^Job \w{12} running: 0\/4 \(0 %\), -\n$/);
   assert.match(stdout, /^State {8}completed\nIterations {3}4\/4 \(100 %\)$/m);
   assert.match(stdout, /^Metrics {6}loss -2\nCheckpoints {2}descent\/2$/m);
   const [failed, diverged] = await follow("1e39");
@@ -128,10 +133,28 @@ Deno.test("followJob() leaves a job alone at a stop signal", async () => {
   const io = new RecordedIo();
   const client = new GatewayClient(gateway.url);
   const following = followJob(client, await client.job(job.id), io, 1e6);
-  await io.wrote("running: ");
+  await io.wrote(`Job ${job.id} running: `);
   io.stop();
   assert.equal((await following).state, "running");
   assert.equal(job.state, "running");
   job.cancel();
   await settled(job);
+});
+
+Deno.test("followJob() ends at a stop signal while the gateway does not answer", async () => {
+  await using gateway = jobGateway();
+  const { id } = await gateway.descent.submit();
+  const submitted = await new GatewayClient(gateway.url).job(id);
+  const asked = Promise.withResolvers<void>();
+  class HungGateway extends GatewayClient {
+    override job(): Promise<JobEntry> {
+      asked.resolve();
+      return new Promise(() => {});
+    }
+  }
+  const io = new RecordedIo();
+  const following = followJob(new HungGateway(gateway.url), submitted, io, 0);
+  await asked.promise;
+  io.stop();
+  assert.equal(await following, submitted);
 });
