@@ -39,6 +39,8 @@ export class Jobs {
   readonly #clock: Clock;
   readonly #announce: (message: string) => void;
   readonly #jobs = new Map<string, Job>();
+  /** Ids of those that are over, in the order of their ends. */
+  readonly #over: string[] = [];
   readonly #retry: Alarm;
 
   /** There are none. */
@@ -90,7 +92,7 @@ export class Jobs {
     const rule = this.#ruleOf(request);
     const outset = resumeFrom && await this.#read(resumeFrom, rule, request.iterations);
     if (request.checkpointEvery !== 0) await this.#checkCanWrite(rule);
-    const open = this.list().filter((job) => !job.isOver).length;
+    const open = this.#jobs.size - this.#over.length;
     if (open >= MOST_OPEN) {
       throw new SluiceError(
         "queue_full",
@@ -179,6 +181,7 @@ export class Jobs {
   }
 
   #ended(job: Job): void {
+    this.#over.push(job.id);
     const { state, error, iterationsDone } = job;
     const why = error === undefined ? "" : `: ${error}`;
     this.#announce(`${labelOf(job)} ${state} after iteration ${iterationsDone}${why}`);
@@ -198,13 +201,10 @@ export class Jobs {
     this.#retry.setBy(this.#clock.nowMicros() + RETRY_MICROS);
   }
 
-  /** In place of those that ended first. */
+  /** In place of the one that ended first. */
   #remember(job: Job): void {
     this.#jobs.set(job.id, job);
-    for (const { id, isOver } of this.#jobs.values()) {
-      if (this.#jobs.size <= REMEMBERED) return;
-      if (isOver) this.#jobs.delete(id);
-    }
+    if (this.#jobs.size > REMEMBERED) this.#jobs.delete(this.#over.shift()!);
   }
 }
 
