@@ -71,7 +71,8 @@ export function fail(pending: PendingRequest, error: SluiceError, clock: Clock):
   pending.caller.fail(error);
 }
 
-function countFailure(pending: PendingRequest, error: SluiceError, clock: Clock): void {
+/** Counts a request that was admitted and has no answer. */
+export function countFailure(pending: PendingRequest, error: SluiceError, clock: Clock): void {
   const { statistics } = pending.loaded;
   add(statistics.fail, clock.nowMicros() - pending.arrivedMicros);
   statistics.failures[failureReason(error.code)]++;

@@ -166,7 +166,7 @@ class ClientSequence {
 function missed(timeoutMicros: number, waited: number): SluiceError {
   return new SluiceError(
     "deadline_exceeded",
-    `timeout of ${timeoutMicros} us passed after ${waited} us behind other requests of its sequence`,
+    `timeout of ${timeoutMicros} us passed after ${waited} us before its turn in its sequence`,
   );
 }
 

@@ -9,7 +9,7 @@ import type { IterationResult } from "../../models/device.ts";
 import { SluiceError } from "../../models/errors.ts";
 import type { ContainedPolicy } from "../../policies/contained.ts";
 import type { Decision, QueueView, Snapshot } from "../../policies/policy.ts";
-import { answer, fail } from "./answer.ts";
+import { answer, countFailure, fail } from "./answer.ts";
 import { charge } from "./charge.ts";
 import { Clients, stopListening } from "./clients.ts";
 import { Deadlines, isHopeless, missedDeadline } from "./deadlines.ts";
@@ -267,11 +267,12 @@ export class Scheduler {
     }
   }
 
-  /** Takes a waiting request out of its queue for its owner, who is not told. */
-  withdraw(pending: PendingRequest): void {
+  /** Takes a waiting request out of its queue for its owner, who is not told: it fails uncalled. */
+  withdraw(pending: PendingRequest, why: SluiceError): void {
     this.log?.cancelled(this.clock.nowMicros(), pending);
     stopListening(pending);
     this.#remove(pending);
+    countFailure(pending, why, this.clock);
   }
 
   #drop(pending: PendingRequest, error: SluiceError): void {

@@ -20,8 +20,8 @@ export interface SequenceParts {
   checkFits(pending: PendingRequest): void;
   /** Puts an entry into its queue. */
   enqueue(pending: PendingRequest): void;
-  /** Takes a waiting entry out of its queue. */
-  withdraw(pending: PendingRequest): void;
+  /** Takes a waiting entry out of its queue and counts why. */
+  withdraw(pending: PendingRequest, why: SluiceError): void;
   /** Called once, when its state has been freed. */
   closed(sequence: Sequence): void;
 }
@@ -108,7 +108,10 @@ export class Sequence implements OpenSequence {
   advance(outputs: readonly Tensor[], timing: Timing): Advanced {
     this.#left();
     this.#iterationsDone++;
-    if (this.#ended) return this.#close();
+    if (this.#ended) {
+      this.#close();
+      return endedByOwner();
+    }
     const next = this.request.advance(outputs, timing);
     if (this.#closed) return "answered";
     if (next === "end") return this.#close();
@@ -140,7 +143,7 @@ export class Sequence implements OpenSequence {
       this.#ended = true;
       return;
     }
-    if (pending !== undefined) this.#parts.withdraw(pending);
+    if (pending !== undefined) this.#parts.withdraw(pending, endedByOwner());
     this.#left();
     this.#close();
   }
@@ -207,14 +210,15 @@ export class Sequence implements OpenSequence {
     else this.#fail(this.#leaving ?? error);
   };
 
-  #wait(): "answered" {
+  /** To be fed each request of a client, it has answered one; begun with inputs, it is one itself. */
+  #wait(): Advanced {
     this.#waiting = true;
     const { clock } = this.#parts;
     const limit = this.request.maxIdleMicros ?? this.loaded.model.sequence!.maxIdleMicros;
     if (limit !== Infinity) {
       this.#idle = clock.at(clock.nowMicros() + limit, () => this.#fail(idleTooLong(limit)));
     }
-    return "answered";
+    return this.request.inputs === undefined ? "answered" : "unfinished";
   }
 
   #fail(error: SluiceError): SluiceError {
@@ -238,6 +242,10 @@ function idleTooLong(micros: number): SluiceError {
     "deadline_exceeded",
     `the sequence was ended: nothing came for it within ${micros / 1e6} s`,
   );
+}
+
+function endedByOwner(): SluiceError {
+  return new SluiceError("cancelled", "the sequence was ended before its time");
 }
 
 function clientLeft(): SluiceError {

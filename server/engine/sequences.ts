@@ -40,7 +40,7 @@ export class Sequences {
       clock: scheduler.clock,
       checkFits,
       enqueue: (pending) => scheduler.push(pending),
-      withdraw: (pending) => scheduler.withdraw(pending),
+      withdraw: (pending, why) => scheduler.withdraw(pending, why),
       closed: (sequence) => this.#closed(sequence),
     };
   }

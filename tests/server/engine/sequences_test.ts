@@ -253,6 +253,21 @@ Deno.test("end() frees a sequence that is queued, running or waiting, and tells 
   ]);
   assert.equal(running.outputs.length, 0);
   assert.equal(stateHeld(sluice), 0);
+  const { success, fail, failures } = sluice.engine.find("s").statistics;
+  assert.deepEqual([success.count, fail.count, failures.CANCELED], [0, 2, 2]);
+});
+
+Deno.test("a sequence that began with inputs counts as one request, however often it waits", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
+  let left = 4;
+  const { open } = new Story(sluice, 4, { advance: () => --left > 0 ? "wait" : "end" });
+  pass(sluice, 100);
+  while (open!.waiting) {
+    open!.feed({ inputs: [input(1, 1)] });
+    pass(sluice, 100);
+  }
+  const { success, executionCount } = sluice.engine.find("s").statistics;
+  assert.deepEqual([executionCount, success.count], [4, 1]);
 });
 
 Deno.test("a sequence that waits goes on when it is fed, and is ended when nothing comes", async () => {
