@@ -159,6 +159,12 @@ export interface StoredVersion {
 /** Where jobs keep their checkpoints: as versions of a model, servable like any other. */
 export interface CheckpointStore {
   /**
+   * Checks that versions can be added.
+   *
+   * @throws {SluiceError} `forbidden` when the repository is read-only here.
+   */
+  checkWritable(): Promise<void>;
+  /**
    * Adds the next version of a model and takes older ones of the same job away; all or nothing.
    *
    * @param keep How many of the job's versions stay, this one included.

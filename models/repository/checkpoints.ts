@@ -9,7 +9,7 @@ import type { FileRepository } from "../repository.ts";
 import { FilesOnDisk, versionsIn } from "./model_files.ts";
 import { checkModelName } from "./names.ts";
 import { readSettings } from "./read_settings.ts";
-import { rootOf } from "./store.ts";
+import { checkWritable, rootOf } from "./store.ts";
 
 /** Checkpoints in a repository's folder. */
 export class FileCheckpoints implements CheckpointStore {
@@ -20,6 +20,10 @@ export class FileCheckpoints implements CheckpointStore {
   /** Nothing is read before the first call. */
   constructor(repository: FileRepository) {
     this.#repository = repository;
+  }
+
+  async checkWritable(): Promise<void> {
+    await checkWritable(await rootOf(this.#repository.folder));
   }
 
   /** Written and checked as a registration is. */

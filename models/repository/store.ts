@@ -60,6 +60,15 @@ export async function asWriter<T>(root: string, change: () => Promise<T>): Promi
   return await change();
 }
 
+/**
+ * Checks that this process may write to the repository.
+ *
+ * @throws {SluiceError} `forbidden`.
+ */
+export async function checkWritable(root: string): Promise<void> {
+  (await tryTakeLock(join(root, LOCK)))?.[Symbol.dispose]();
+}
+
 /** Makes a hidden folder to prepare a change in. */
 export async function prepare(root: string): Promise<Preparation> {
   const { folder, owner } = await asWriter(root, async () => {

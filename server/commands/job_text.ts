@@ -70,7 +70,8 @@ function checkpoints(job: JobEntry): string[] {
 }
 
 function faultsOf({ error, checkpoint_error }: JobEntry): string[] {
-  return [error, checkpoint_error].filter((fault) => fault !== undefined).map(printable);
+  const faults = new Set([error, checkpoint_error]); // without its last checkpoint they are one
+  return [...faults].filter((fault) => fault !== undefined).map(printable);
 }
 
 function seconds(value: number): string {

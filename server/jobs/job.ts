@@ -264,7 +264,7 @@ export class Job {
     const { checkpoints } = this.#parts;
     (checkpoints?.settled() ?? Promise.resolve()).then(() => {
       const isLost = state === "completed" && checkpoints?.has(this.#iterationsDone) === false;
-      if (isLost) this.#error = "What it came to is lost: its last checkpoint was not written";
+      if (isLost) this.#error = checkpoints.fault;
       this.#end(isLost ? "failed" : state);
     });
   }

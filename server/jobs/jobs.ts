@@ -163,6 +163,7 @@ export class Jobs {
 
   async #checkCanWrite({ checkpoint, carry }: SequenceRule): Promise<void> {
     try {
+      await this.#store.checkWritable();
       const { bytes, version } = await this.#store.read(checkpoint);
       carriedValues(bytes, carry, `${checkpoint}/${version}`);
     } catch (error) {

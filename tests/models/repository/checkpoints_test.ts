@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseManifest } from "../../../models/manifest.ts";
 import { type Addition, FileRepository, type StagedVersions } from "../../../models/repository.ts";
 import { FileCheckpoints } from "../../../models/repository/checkpoints.ts";
+import { takeLock } from "../../../models/repository/lock.ts";
 import * as fixtures from "../../fixtures/onnx.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
 import { refusal } from "../refusal.ts";
@@ -20,6 +21,22 @@ async function versionsIn(folder: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(folder));
   return entries.filter((entry) => entry.isDirectory).map((entry) => entry.name).sort();
 }
+
+Deno.test("FileCheckpoints.checkWritable() takes a repository that somebody else writes to", async () => {
+  await using folder = await repositoryWith(FILES);
+  using _held = await takeLock(join(folder.path, ".lock"), "is at it");
+  await checkpointsIn(folder.path).checkWritable();
+});
+
+Deno.test({
+  name: "FileCheckpoints.checkWritable() refuses one that is read-only",
+  ignore: Deno.build.os !== "linux", // whose /sys takes no new files, not even root's
+  fn: () =>
+    assert.rejects(
+      checkpointsIn("/sys").checkWritable(),
+      refusal("forbidden", /^\/sys cannot be written to$/),
+    ),
+});
 
 Deno.test("FileCheckpoints.add() makes the next version, with its job in the manifest", async () => {
   await using folder = await repositoryWith(FILES);

@@ -39,6 +39,17 @@ Deno.test("jobs shows every job, and below the table what went wrong", async () 
   ]);
 });
 
+Deno.test("jobs says once why a job's last checkpoint was not written", async () => {
+  await using gateway = jobGateway();
+  const { descent } = gateway;
+  const job = await descent.submit({ iterations: 1 });
+  descent.store.beforeAdd = () => Promise.reject(new Error("the disk is full"));
+  descent.sequences[0].step();
+  await settled(job);
+  const [, { stdout }] = await run(gateway.url, job.id);
+  assert.equal(stdout.split("Iteration 1 was not written: the disk is full").length, 2);
+});
+
 Deno.test("jobs shows one job, as text or as the server has it", async () => {
   await using gateway = jobGateway();
   const job = await gateway.descent.submit();

@@ -25,6 +25,8 @@ export class FakeCheckpoints implements CheckpointStore {
     return version;
   }
 
+  checkWritable = (): Promise<void> => Promise.resolve();
+
   read(model: string, which?: number): Promise<StoredVersion> {
     const found = this.versions.findLast(({ version }) =>
       model === this.model && (which === undefined || which === version)
