@@ -27,7 +27,7 @@ export type LogEntry =
     maxDelayMicros: number;
     batchedInputs: readonly boolean[];
     /** How its sequences are joined, for a model that has such. */
-    sequences?: { maxRows: number; batchedInputs: readonly boolean[] };
+    sequences?: { maxRows: number; maxDelayMicros: number; batchedInputs: readonly boolean[] };
   }
   /** What the device said of a signature's working memory. */
   | { at: number; event: "measure"; model: string; signature: string; bytes: number }
@@ -124,6 +124,7 @@ export class DecisionLog {
       batchedInputs: batching.batchedInputs,
       sequences: sequence && {
         maxRows: sequence.batching.maxRows,
+        maxDelayMicros: sequence.batching.maxDelayMicros,
         batchedInputs: sequence.batching.batchedInputs,
       },
     });

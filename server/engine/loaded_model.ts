@@ -53,7 +53,6 @@ export class LoadedModel implements ServedModel {
         model.name,
         model.version,
         model.weight,
-        model.batching.maxDelayMicros,
         staged.persistentBytes,
         limits,
         nowMicros,

@@ -47,8 +47,6 @@ export class ModelQueue implements QueueView {
     readonly model: string,
     readonly version: number,
     readonly weight: number,
-    /** How long a batch may wait to fill; 0: never. */
-    readonly maxDelayMicros: number,
     readonly persistentBytes: number,
     limits: QueueLimits,
     nowMicros: () => number,
@@ -271,9 +269,9 @@ export class ModelQueue implements QueueView {
 
   /** When it may run: at once, or when a batch has had its time to fill (Triton's queue delay). */
   get readyAtMicros(): number {
-    if (this.maxDelayMicros === 0) return -Infinity;
     const group = this.head;
     if (group === undefined || !group.joinable || group.rows >= group.maxRows) return -Infinity;
-    return this.waitingSinceMicros + this.maxDelayMicros;
+    const { maxDelayMicros } = group.batching;
+    return maxDelayMicros === 0 ? -Infinity : this.waitingSinceMicros + maxDelayMicros;
   }
 }

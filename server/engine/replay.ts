@@ -247,7 +247,7 @@ function openLanes({ lanes, laneDepth, capacityBytes }: Entry<"engine">): Lanes 
 function modelOf(entry: Entry<"model">): Model {
   const [name, version] = entry.model.split("/");
   const { maxRows, maxDelayMicros, batchedInputs, weight, sequences } = entry;
-  const batching = { maxDelayMicros, join: true, reason: "", probe: false };
+  const batching = { join: true, reason: "", probe: false };
   const spec = (_: boolean, index: number) => (
     { name: `${index}`, datatype: "UINT8" as const, shape: [] }
   );
@@ -259,7 +259,7 @@ function modelOf(entry: Entry<"model">): Model {
     fingerprint: entry.model,
     signature: { inputs: batchedInputs.map(spec), outputs: [], notServed: [] },
     maxBatchSize: 0,
-    batching: { ...batching, maxRows, batchedInputs },
+    batching: { ...batching, maxRows, maxDelayMicros, batchedInputs },
     sequence: sequences && {
       carry: [],
       batching: { ...batching, ...sequences },

@@ -61,6 +61,9 @@ const pass = ({ clock }: VirtualEngine, micros: number) =>
 const stateOf = (rows: number): Tensor => (
   { name: "s", datatype: "FP32", shape: [rows, 2], data: new Uint8Array(8 * rows) }
 );
+/** A model whose sequences may wait so long for others to join. */
+const delayed = (maxDelayMicros: number) =>
+  sequenceModel("s", { batching: { ...sequenceModel("s").sequence!.batching, maxDelayMicros } });
 const openSequences = ({ engine }: VirtualEngine) => engine.find("s").openSequences;
 const stateHeld = ({ device }: VirtualEngine) =>
   device.memory().filter((use) => use.class === "state").reduce((sum, { bytes }) => sum + bytes, 0);
@@ -122,6 +125,16 @@ Deno.test("sequences that are ready at the same time run in one iteration", asyn
   const stories = [1, 2, 3].map((seed) => new Story(sluice, 20, {}, seed));
   pass(sluice, 1e6);
   for (const { batchRows } of stories) assert.equal(Math.max(...batchRows), 3);
+});
+
+Deno.test("sequences wait for one another as long as their own queue delay says", async () => {
+  await using sluice = await openVirtualEngine([delayed(2000)], { costs: SEQUENCE_COST });
+  const alone = new Story(sluice, 2);
+  pass(sluice, 10_000);
+  assert.deepEqual(alone.atMicros, [2100, 4200]);
+  const full = Array.from({ length: 8 }, () => new Story(sluice, 1));
+  pass(sluice, 300);
+  assert.ok(full.some(({ atMicros }) => atMicros.length === 1), "a full batch does not wait");
 });
 
 Deno.test("openSequence() names what is wrong", async () => {
@@ -511,7 +524,7 @@ Deno.test("a sequence of unknown length is taken to be as long as others of its 
 Deno.test("replay() follows sequences", async () => {
   const log: LogEntry[] = [];
   await using sluice = await openVirtualEngine(
-    [sequenceModel("s"), testModel("plain")],
+    [delayed(50), testModel("plain")],
     { costs: SEQUENCE_COST, memoryBytes: 2300 },
     { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) },
   );
