@@ -11,7 +11,7 @@ import { ARRIVAL_KINDS } from "./scenario_schema.ts";
 export type TextFlag =
   | ("scenario" | "url" | "duration" | "warmup" | "seed" | "connections" | "timeout")
   | ("rate" | "arrivals" | "zipf" | "concurrency" | "think")
-  | ("slo" | "deadline" | "priority" | "inputs" | "free" | "sequence")
+  | ("slo" | "deadline" | "priority" | "inputs" | "free" | "sequence" | "tenant")
   | ("prompt" | "prompts" | "maxTokens" | "temperature" | "sloTtft" | "sloTbt");
 
 /** What commander gives: text, but for lists. */
@@ -41,6 +41,7 @@ export function defineScenarioFlags(command: Command): Command {
     .option("--slo <ms>", "What is answered within it is goodput.")
     .option("--deadline <ms>", "Sent as the parameter timeout.")
     .option("--priority <n>", "Sent as the parameter priority.")
+    .option("--tenant <name>", "Sent as the parameter tenant: whose requests they are.")
     .option("--inputs <file>", "Request bodies of the protocol, instead of random values.")
     .option(
       "--free <n>",
@@ -70,7 +71,7 @@ export function overrides(flags: LoadFlags): Partial<ScenarioInput> {
 /** Flags that say what a file says too. */
 const FILE_ONLY = [
   ...["model", "rate", "arrivals", "zipf", "concurrency", "think", "slo", "deadline", "priority"],
-  ...["inputs", "free", "sequence", "prompt", "prompts", "maxTokens", "temperature"],
+  ...["inputs", "free", "sequence", "tenant", "prompt", "prompts", "maxTokens", "temperature"],
   ...["sloTtft", "sloTbt"],
 ] as const;
 
@@ -98,6 +99,7 @@ export function scenarioOfFlags(flags: LoadFlags): ScenarioInput {
     sloMs: number("--slo", flags.slo),
     deadlineMs: number("--deadline", flags.deadline),
     priority: number("--priority", flags.priority),
+    tenant: flags.tenant,
     inputs: flags.inputs,
     free: number("--free", flags.free),
     sloTtftMs: number("--slo-ttft", flags.sloTtft),

@@ -5,7 +5,7 @@
  */
 import { SluiceError } from "../../models/errors.ts";
 import type { Random } from "../../models/random.ts";
-import { type Payload, urgency } from "./payload.ts";
+import { callerParameters, type Payload } from "./payload.ts";
 import type { GenerateLoad, ModelLoad } from "./scenario.ts";
 
 /** Bodies that are made: enough to draw a distribution from, and small. */
@@ -24,7 +24,7 @@ export function generatePayloads(
     const body = {
       text_input: prompts[index % prompts.length],
       parameters: {
-        ...urgency(load),
+        ...callerParameters(load),
         max_tokens: typeof maxTokens === "number" ? maxTokens : draw(maxTokens.min, maxTokens.max),
         temperature,
         top_k: topK,

@@ -121,12 +121,12 @@ export interface SequenceStep {
 /** Makes a request. The binary form is smaller and exact; servers without it get JSON. */
 export function encodeRequest(
   inputs: readonly Tensor[],
-  load: Pick<ModelLoad, "priority" | "deadlineMs">,
+  load: Pick<ModelLoad, "priority" | "deadlineMs" | "tenant">,
   binary: boolean,
   step?: SequenceStep,
 ): Payload {
   const parameters = {
-    ...urgency(load),
+    ...callerParameters(load),
     ...(step && { sequence_id: step.id, sequence_start: step.start, sequence_end: step.end }),
     ...(binary ? { binary_data_output: true } : {}),
   };
@@ -156,10 +156,12 @@ export function encodeRequest(
   return { headers, body };
 }
 
-/** The protocol's parameters `priority` and `timeout`. */
-export function urgency({ priority, deadlineMs }: Pick<ModelLoad, "priority" | "deadlineMs">) {
+/** The parameters that say whose a request is, and how urgent. */
+export function callerParameters(
+  { priority, deadlineMs, tenant }: Pick<ModelLoad, "priority" | "deadlineMs" | "tenant">,
+) {
   const timeout = deadlineMs === undefined ? undefined : Math.round(deadlineMs * 1000);
-  return { priority, timeout };
+  return { priority, timeout, tenant };
 }
 
 function encode(text: string): Uint8Array<ArrayBuffer> {

@@ -40,11 +40,15 @@ Deno.test("randomInputs() says what does not fit", () => {
 
 Deno.test("encodeRequest() makes the binary form, with priority and timeout", () => {
   const inputs = randomInputs(ROWS, [X], seededRandom(1));
-  const { headers, body } = encodeRequest(inputs, { priority: 2, deadlineMs: 1.5 }, true);
+  const { headers, body } = encodeRequest(
+    inputs,
+    { priority: 2, deadlineMs: 1.5, tenant: "t" },
+    true,
+  );
   const length = Number(headers["inference-header-content-length"]);
   assert.deepEqual(JSON.parse(new TextDecoder().decode(body.subarray(0, length))), {
     inputs: [{ ...X, shape: [3, 2], parameters: { binary_data_size: 24 } }],
-    parameters: { priority: 2, timeout: 1500, binary_data_output: true },
+    parameters: { priority: 2, timeout: 1500, tenant: "t", binary_data_output: true },
   });
   assert.deepEqual(body.subarray(length), inputs[0].data);
 });

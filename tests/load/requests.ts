@@ -28,8 +28,9 @@ export async function makeRequests(
   const made: Requests[] = [];
   for (const [index, model] of models.entries()) {
     const random = seededRandom(seed + index);
-    const path = modelPath(model.name, model.version);
-    const metadata = await target.inputs(model.name, model.version);
+    const served = model.model ?? model.name;
+    const path = modelPath(served, model.version);
+    const metadata = await target.inputs(served, model.version);
     if (model.generate !== undefined) {
       made.push(await textRequests(path, model.generate, model, random, readFile));
       continue;

@@ -69,10 +69,10 @@ export async function runLoad(
   const after = before && await readCounters(target);
   return makeReport(
     scenario,
-    scenario.models.map(({ name }, index) => ({
+    scenario.models.map(({ name, model = name }, index) => ({
       record: records[index],
       alone: apart[index],
-      server: difference(before?.get(name), after?.get(name)),
+      server: difference(before?.get(model), after?.get(model)),
     })),
     { startedAt, seconds, loopLag, partial: stop.aborted },
   );

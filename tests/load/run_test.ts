@@ -213,6 +213,36 @@ Deno.test("runLoad() measures text as it comes, and holds it to its objectives",
   assert.ok(Math.abs(tokensPerSecond! - tokens!.count / 2) < 3);
 });
 
+Deno.test("runLoad() sends one model the requests of several names, each with its own parameters", async () => {
+  const virtual = new VirtualClock();
+  const sent: unknown[] = [];
+  const fetch = virtualStream(virtual, async (request) => {
+    const { parameters: { tenant, max_tokens } } = await request.json();
+    sent.push([new URL(request.url).pathname, tenant, max_tokens]);
+    return [[1000, '{"text_output":"x"}']];
+  });
+  const load = (name: string, maxTokens: number) => (
+    { name, model: "toy", tenant: `of ${name}`, generate: { prompt: "a", maxTokens } }
+  );
+  const arrivals = { kind: "constant", rate: 100 } as const;
+  const report = await run(
+    {
+      durationSeconds: 0.01,
+      arrivals: undefined,
+      models: [{ ...load("short", 5), arrivals }, { ...load("long", 500), arrivals }],
+    },
+    virtual,
+    () => 0,
+    { fetch },
+  );
+  const path = "/v2/models/toy/generate_stream";
+  assert.deepEqual(sent, [[path, "of short", 5], [path, "of long", 500]]);
+  assert.deepEqual(report.models.map(({ name, sent }) => [name, sent]), [["short", 1], [
+    "long",
+    1,
+  ]]);
+});
+
 Deno.test("runLoad() sends a model that runs alone the texts that it gets with others", async () => {
   const virtual = new VirtualClock();
   const lengths: number[] = [];

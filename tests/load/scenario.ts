@@ -59,8 +59,10 @@ export interface Objectives {
 
 /** One model's part of a {@linkcode Scenario}; the schema says what each field means. */
 export interface ModelLoad extends Objectives {
-  /** As the server calls it. */
+  /** In the report, and as the server calls it. */
   readonly name: string;
+  /** As the server calls it instead. */
+  readonly model?: string;
   /** The server's choice without it. */
   readonly version?: string;
   /** Its own open loop. */
@@ -69,6 +71,8 @@ export interface ModelLoad extends Objectives {
   readonly closed?: ClosedLoad;
   /** The protocol's parameter. */
   readonly priority?: number;
+  /** Whose requests they are. */
+  readonly tenant?: string;
   /** Size of free dimensions but the first. */
   readonly free: number;
   /** Exact shapes of some inputs. */

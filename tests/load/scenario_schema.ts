@@ -78,11 +78,14 @@ const sequence = z.strictObject({
 );
 
 const model = z.strictObject({
-  name: text.describe("As the server calls it."),
+  name: text.describe("In the report, and as the server calls it unless `model` says otherwise."),
+  model: text.optional()
+    .describe("As the server calls it: a model may be listed more than once, under several names."),
   version: text.optional().describe("Without it: the server's choice."),
   arrivals: arrivals.optional().describe("Its own open loop, instead of the shared one."),
   closed: closed.optional().describe("Its own closed loop, instead of the shared one."),
   priority: whole.optional().describe("The protocol's parameter `priority`."),
+  tenant: text.optional().describe("The parameter `tenant`: whose requests they are."),
   deadlineMs: above0.optional().describe("The protocol's parameter `timeout`, in milliseconds."),
   sloMs: above0.optional()
     .describe("What is answered within it is goodput. Without it: the deadline, if there is one."),
@@ -132,7 +135,7 @@ const schema: z.ZodType<Scenario> = fields.superRefine((scenario, context) => {
   scenario.models.forEach((model, index) => {
     const { name, arrivals, closed } = model;
     const path = ["models", index];
-    if (names.has(name)) issue([...path, "name"], "is listed twice; expected each model once");
+    if (names.has(name)) issue([...path, "name"], "is listed twice; expected each name once");
     names.add(name);
     if (arrivals && closed) issue([...path, "closed"], both);
     if (!(arrivals ?? closed ?? scenario.arrivals ?? scenario.closed)) {

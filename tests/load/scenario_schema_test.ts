@@ -31,7 +31,7 @@ for (
     ],
     [
       { ...ONE, models: [{ name: "a" }, { name: "a" }] },
-      "f.json: models[1].name is listed twice; expected each model once",
+      "f.json: models[1].name is listed twice; expected each name once",
     ],
     [
       { ...ONE, closed: { concurrency: 1 } },
