@@ -45,6 +45,7 @@ Examples:
   deno task load --model digits --rate 200 --slo 20
   deno task load --model digits wine --rate 400 --arrivals gamma:3 --zipf 1.1 --alone
   deno task load --model digits --concurrency 8 --think 5 --duration 30
+  deno task load --model storyteller --rate 2 --prompt Once --max-tokens 5-200 --slo-ttft 100
   deno task load --scenario mix.json --html mix.html --json mix.json --fail-if 'digits:p99>50'
 
 Exit codes: 0 valid, and within its thresholds; 1 not, interrupted, or failed; 2 wrong flags or
