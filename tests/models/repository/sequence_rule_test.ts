@@ -4,7 +4,7 @@ import { formatManifest, type Manifest } from "../../../models/manifest.ts";
 import type { SequenceRule } from "../../../models/model.ts";
 import { FileRepository } from "../../../models/repository.ts";
 import { onnxModel, quantisedModel } from "../../fixtures/onnx.ts";
-import type { ValueInfo } from "../../fixtures/onnx_writer.ts";
+import type { Initializer, ValueInfo } from "../../fixtures/onnx_writer.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
 import { refusal } from "../refusal.ts";
 
@@ -19,8 +19,12 @@ function int64(name: string, ...shape: Dims): ValueInfo {
 }
 
 /** Inputs and outputs, and nothing that would compute the one from the other. */
-function declaring(inputs: readonly ValueInfo[], outputs: readonly ValueInfo[]) {
-  return onnxModel({ inputs, outputs, nodes: [] });
+function declaring(
+  inputs: readonly ValueInfo[],
+  outputs: readonly ValueInfo[],
+  initializers: readonly Initializer[] = [],
+) {
+  return onnxModel({ inputs, outputs, initializers, nodes: [] });
 }
 
 const RECURRENT = declaring(
@@ -259,6 +263,16 @@ Deno.test("sequenceRule() takes the carry of the manifest for sequence_batching 
   );
 });
 
+Deno.test("sequenceRule() counts once what manifest and configuration both say, and takes 0 for no limit given", async () => {
+  const state = 'state { input_name: "state" output_name: "next" }';
+  const { carry, maxIdleMicros } = await ruleOf({
+    manifest: { carry: CARRY, maxIdleSeconds: 7 },
+    config: `sequence_batching { max_sequence_idle_microseconds: 0 ${state} }`,
+  });
+  assert.deepEqual(carry.map(({ input, output }) => [input, output]), [["state", "next"]]);
+  assert.equal(maxIdleMicros, 7e6);
+});
+
 Deno.test("sequenceRule() lets max_batch_size vouch for the batch dimension", async () => {
   const batched = declaring(
     [fp32("x", "", 4), fp32("state", "", 8)],
@@ -297,6 +311,14 @@ Deno.test("sequenceRule() lets a state's dims fix what the file leaves open", as
   await refuses(
     { manifest: {}, config: state("[2, 1, 9]") },
     /^m\/config\.pbtxt: input "state" has dims \[2,1,9\]; the model has \[2,-1,8\]$/,
+  );
+  await refuses(
+    {
+      manifest: { carry: { y: "x" } },
+      bytes: declaring([fp32("x", "n", 4), fp32("w", "n", 4)], [fp32("y", "n", 4)]),
+      config: 'sequence_batching { state { input_name: "w" output_name: "y" } }',
+    },
+    /^m\/config\.pbtxt: "sequence_batching\.state" has "y" to "w" and "y" to "x"; expected one/,
   );
   await refuses(
     { manifest: {}, config: 'sequence_batching { state { output_name: "next" } }' },
@@ -403,19 +425,29 @@ const GENERATION = {
   endToken: 256,
 };
 
-function decoder(changes: { inputs?: ValueInfo[]; outputs?: ValueInfo[] } = {}) {
+function decoder(
+  changes: { inputs?: ValueInfo[]; outputs?: ValueInfo[]; initializers?: Initializer[] } = {},
+) {
   const inputs = [int64("tokens", "n", "t"), int64("at", "n"), fp32("past", "n", 64, 8)];
   const outputs = [fp32("logits", "n", 257), fp32("present", "n", 64, 8)];
   const replaced = (specs: ValueInfo[], by: ValueInfo[] = []) => [
     ...specs.filter(({ name }) => !by.some((other) => other.name === name)),
     ...by,
   ];
-  return declaring(replaced(inputs, changes.inputs), replaced(outputs, changes.outputs));
+  return declaring(
+    replaced(inputs, changes.inputs),
+    replaced(outputs, changes.outputs),
+    changes.initializers,
+  );
 }
 
 Deno.test("sequenceRule() of a model that generates text", async () => {
   const manifest = { carry: { present: "past" }, generation: GENERATION };
   assert.deepEqual((await ruleOf({ bytes: decoder(), manifest })).generation, GENERATION);
+  // An input that has a value of its own need not be spoken of.
+  const scale = { name: "scale", datatype: "FP32", shape: [], values: [1] } as const;
+  const bytes = decoder({ inputs: [fp32("scale")], initializers: [scale] });
+  assert.deepEqual((await ruleOf({ bytes, manifest })).generation, GENERATION);
 });
 
 Deno.test("sequenceRule() refuses a generation that does not fit the model", async () => {

@@ -63,6 +63,7 @@ Deno.test("Sampler.next() draws from the fewest tokens that have the probability
   assert.deepEqual(drawn(logits, { topP: 0.6 }), [1, 3]);
   assert.deepEqual(drawn(logits, { topP: 0.8 }), [1, 2, 3]);
   assert.deepEqual(drawn([0, 0, 0, 0], { topP: 0.4 }), [0, 1]);
+  assert.deepEqual(drawn([0, 0, 0, 0], { topP: 0.5 }), [0, 1]);
   assert.deepEqual(drawn(logits, { topP: Number.MIN_VALUE }), [1]);
 });
 
