@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { SluiceError } from "../../../models/errors.ts";
+import type { CostTable } from "../../../models/simulated/cost.ts";
 import type { InferenceRequest, SequenceStep } from "../../../server/engine/api.ts";
 import {
   input,
@@ -109,6 +110,18 @@ Deno.test("a name that is reused begins anew; what the old sequence had is answe
   assert.equal(sluice.engine.find("s").openSequences, 1);
 });
 
+Deno.test("a name that is reused stays with the new sequence when the old one fails", async () => {
+  await using sluice = await open();
+  sluice.send("plain");
+  const old = step(sluice, { start: true }, { timeoutMicros: 5 });
+  step(sluice, { start: true });
+  pass(sluice, 1000);
+  assert.match(`${old[0]}`, /timeout of 5 us/);
+  const next = step(sluice, {});
+  pass(sluice, 1000);
+  assert.match(`${next[0]}`, /^y /);
+});
+
 Deno.test("a name whose new sequence was refused stands for none", async () => {
   await using sluice = await open({}, { memoryBytes: 2060 });
   const old = step(sluice, { start: true });
@@ -151,6 +164,21 @@ Deno.test("a request that fails leaves the sequence as it was", async () => {
   assert.match(`${late[0]}`, /timeout of 1 us/);
   assert.notEqual(first[0], second[0]);
   assert.deepEqual(await oneByOne(sluice, {}), second);
+});
+
+Deno.test("a request's time runs while it is behind others of its sequence", async () => {
+  const costs = new Map<string, CostTable>([...COSTS, ["plain", { byRows: [[1, 1000]] }]]);
+  await using sluice = await open({}, { costs });
+  step(sluice, { start: true });
+  const behind = step(sluice, {}, { timeoutMicros: 100 });
+  pass(sluice, 100);
+  assert.match(`${behind[0]}`, /timeout of 100 us passed after 100 us/);
+  step(sluice, {});
+  const waits = step(sluice, {}, { timeoutMicros: 250 });
+  pass(sluice, 50);
+  sluice.send("plain"); // has the lane from 100 on
+  pass(sluice, 201);
+  assert.match(`${waits[0]}`, /timeout of/);
 });
 
 Deno.test("a sequence whose first request fails is not there", async () => {

@@ -24,13 +24,32 @@ async function loadedRule({ engine, clock }: VirtualEngine) {
 }
 
 Deno.test("load() finds out whether sequences may be joined, and gives the memory back", async () => {
-  await using sluice = await openVirtualEngine([undeclared()], {}, { loadAll: false });
+  // Weights take 1000 bytes, a state 8: what the probe held is what two sequences need.
+  const device = { memoryBytes: 1016, ephemeralBytes: () => 0 };
+  await using sluice = await openVirtualEngine([undeclared()], device, { loadAll: false });
   const { join, probe, reason, maxRows, batchedInputs } = await loadedRule(sluice);
   assert.deepEqual([join, probe, maxRows, batchedInputs], [true, false, 8, [true, false]]);
   assert.match(reason, /^Trial sequences gave the same answers alone and together/);
   assert.ok(sluice.engine.find("s").model.batching.join, "plain requests keep their own rule");
   const state = sluice.device.memory().filter((use) => use.class === "state");
   assert.equal(state.reduce((sum, { bytes }) => sum + bytes, 0), 0);
+  const served = sluice.engine.find("s");
+  const waiting = { id: "", inputs: undefined, priority: 0, timeoutMicros: 0, endless: true };
+  const open = () =>
+    sluice.engine.openSequence({ served, ...waiting, advance: () => "wait", fail() {} });
+  assert.ok(open() && open(), "there is memory for two again");
+});
+
+Deno.test("load() takes what it knows of sequences for nothing that it knows of plain requests", async () => {
+  const { batching, ...model } = undeclared();
+  const open = { ...model, batching: { ...batching, join: false, probe: true } };
+  await using sluice = await openVirtualEngine([open], {}, { loadAll: false });
+  for (const _load of ["first", "again"]) {
+    assert.ok((await loadedRule(sluice)).join);
+    // A simulated model with a state answers a joined request otherwise than a separate one.
+    assert.ok(!sluice.engine.find("s").model.batching.join);
+    await sluice.engine.unload("s");
+  }
 });
 
 Deno.test("load() probes the sequences of a content once", async () => {

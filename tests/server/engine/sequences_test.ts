@@ -168,6 +168,33 @@ Deno.test("state is reserved at admission: what does not fit now is refused, and
   assert.ok(new Story(sluice, 1).open);
 });
 
+Deno.test("as many sequences may be open on a model as requests may wait for it", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {}, { maxQueueRequests: 2 });
+  for (let i = 0; i < 2; i++) assert.ok(new Story(sluice, 1, { inputs: undefined }).open);
+  const third = new Story(sluice, 1, { inputs: undefined });
+  assert.equal(third.error?.code, "queue_full");
+  assert.match(third.error.message, /^2 sequences of model 's\/1' are open, at most 2 may be/);
+});
+
+Deno.test("the end of a sequence lets what lacked its memory run at once", async () => {
+  const names = ["plain", "other"];
+  await using sluice = await openVirtualEngine(
+    [sequenceModel("s"), ...names.map((name) => testModel(name))],
+    {
+      memoryBytes: 3205, // 200 beside the weights for two iterations, with no room for a state of 8
+      ephemeralBytes: () => 100,
+      costs: new Map(names.map((name) => [name, { byRows: [[1, 1000]] }])),
+    },
+    { lanes: 2 },
+  );
+  const waiting = new Story(sluice, 1, { inputs: undefined });
+  const answers = names.map((name) => sluice.send(name));
+  pass(sluice, 10);
+  waiting.open!.end();
+  pass(sluice, 1100);
+  assert.deepEqual(answers.map(([answer]) => answer?.atMicros).sort(), [1000, 1010]);
+});
+
 Deno.test("a sequence that never fits is refused as such", async () => {
   for (const [memoryBytes, why] of [[1004, /keeps 8 bytes/], [1010, /needs 40 bytes/]] as const) {
     await using sluice = await openVirtualEngine([sequenceModel("s")], { memoryBytes });
@@ -281,6 +308,24 @@ Deno.test("a sequence that began with inputs counts as one request, however ofte
   }
   const { success, executionCount } = sluice.engine.find("s").statistics;
   assert.deepEqual([executionCount, success.count], [4, 1]);
+});
+
+Deno.test("feed() refuses what the queue has no room for, and the sequence waits on", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST }, {
+    maxQueueRequests: 1,
+  });
+  const { open } = new Story(sluice, 1, { inputs: undefined });
+  const fill = () => sluice.send("s", { inputs: [input(1, 1), stateOf(1)] });
+  fill();
+  pass(sluice, 10);
+  fill();
+  const feed = () => open!.feed({ inputs: [input(1, 1)] });
+  assert.throws(feed, (error: SluiceError) => error.code === "queue_full");
+  assert.ok(open!.waiting);
+  pass(sluice, 1000);
+  feed();
+  pass(sluice, 1000);
+  assert.equal(open!.iterationsDone, 1);
 });
 
 Deno.test("a sequence that waits goes on when it is fed, and is ended when nothing comes", async () => {
@@ -496,6 +541,27 @@ for (const policy of POLICIES.keys()) {
   });
 }
 
+Deno.test("jobs of a model have an iteration a second between them where requests leave no room", async () => {
+  const { batching } = sequenceModel("s").sequence!;
+  const apart = sequenceModel("s", { batching: { ...batching, join: false, maxRows: 1 } });
+  await using sluice = await openVirtualEngine([apart, testModel("plain")], {
+    costs: new Map(["s", "plain"].map((name) => [name, { byRows: [[1, 1000]] }])),
+  });
+  const jobs = [1, 2, 3].map((seed) =>
+    new Story(sluice, Infinity, { endless: true, background: true }, seed)
+  );
+  let flooding = true;
+  const flood = () => void (flooding && sluice.send("plain", { rows: 8, onAnswer: flood }));
+  flood();
+  flood();
+  pass(sluice, 9.5e6);
+  flooding = false;
+  const iterations = jobs.map(({ outputs }) => outputs.length);
+  assert.ok(Math.max(...iterations) - Math.min(...iterations) <= 1, `${iterations}: in turn`);
+  const all = iterations.reduce((sum, count) => sum + count);
+  assert.ok(all >= 8 && all <= 10, `${all} iterations in 9.5 s`);
+});
+
 Deno.test("a sequence of unknown length is taken to be as long as others of its model were", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST }, {
     policies: new Map([...POLICIES, ["spy", {
@@ -519,6 +585,7 @@ Deno.test("a sequence of unknown length is taken to be as long as others of its 
   };
   assert.deepEqual(unknown(4), ["0/1", "1/2", "2/4", "3/6"]);
   assert.deepEqual(unknown(6), ["0/4", "1/4", "2/4", "3/4", "4/8", "5/10"]);
+  assert.deepEqual(unknown(1), ["0/4.2"]); // a tenth of the way from 4 to 6
 });
 
 Deno.test("replay() follows sequences", async () => {
