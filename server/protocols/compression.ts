@@ -70,12 +70,15 @@ export function decompress(
   }
 }
 
+/** A megabyte of tensors as JSON becomes 3 % smaller by the default level, in twice the time. */
+const LEVEL = 2;
+
 /** Compresses a response. */
 export function compress(
   coding: ContentCoding,
   body: Uint8Array<ArrayBuffer>,
 ): Uint8Array<ArrayBuffer> {
-  return bytesOf(CODECS[coding].encode(body));
+  return bytesOf(CODECS[coding].encode(body, { level: LEVEL }));
 }
 
 /** A Buffer's bytes in memory of their own, which may be transferred: small ones share a pool. */
