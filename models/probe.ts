@@ -7,13 +7,12 @@
  */
 import type { Executable, Lane } from "./device.ts";
 import { messageOf } from "./errors.ts";
+import type { BatchingProbe } from "./manifest.ts";
 import type { Model, ModelSignature } from "./model.ts";
 import {
   comparison,
   FREE_SIZES,
   joined,
-  leadsWithFreeAxis,
-  type ProbeResult,
   type Request,
   run,
   sharedCondition,
@@ -21,7 +20,7 @@ import {
 } from "./probe_trials.ts";
 import type { Random } from "./random.ts";
 import { randomTensor } from "./random_tensor.ts";
-import type { Tensor } from "./tensor.ts";
+import { leadsWithFreeAxis, type Tensor } from "./tensor.ts";
 
 /**
  * Probes a model on a device.
@@ -34,10 +33,10 @@ export async function probeJoining(
   executable: Pick<Executable, "start">,
   lane: Lane,
   random: Random,
-): Promise<ProbeResult> {
+): Promise<BatchingProbe> {
   const { signature } = model;
   const batchedInputs = signature.inputs.map(leadsWithFreeAxis);
-  const no = (reason: string): ProbeResult => ({ join: false, reason, batchedInputs });
+  const no = (reason: string): BatchingProbe => ({ join: false, reason, batchedInputs });
   const objection = declaredObjection(signature, batchedInputs);
   if (objection !== undefined) return no(objection);
 

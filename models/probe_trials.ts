@@ -7,16 +7,6 @@ import type { Executable, Lane, SequenceState } from "./device.ts";
 import { relativeDifference } from "./tensor_difference.ts";
 import type { Datatype, Tensor, TensorSpec } from "./tensor.ts";
 
-/** What a probe found. */
-export interface ProbeResult {
-  /** Whether the server may join requests. */
-  readonly join: boolean;
-  /** Why, or why not, in a sentence. */
-  readonly reason: string;
-  /** For every input of the signature: whether axis 0 is the batch. */
-  readonly batchedInputs: readonly boolean[];
-}
-
 /** A whole request: inputs that a request may leave out are left out. */
 export type Request = readonly Tensor[];
 
@@ -30,11 +20,6 @@ const TOLERANCES: Partial<Record<Datatype, number>> = {
 
 /** Sizes to try for free axes other than the batch, where no sample tells one that works. */
 export const FREE_SIZES: readonly number[] = [8, 32, 1];
-
-/** Whether the first axis could be the batch. */
-export function leadsWithFreeAxis(spec: TensorSpec): boolean {
-  return !spec.unranked && spec.shape.length > 0 && spec.shape[0] === -1;
-}
 
 /** One row, all other free axes being `size`. */
 export function withSizes(spec: TensorSpec, size: number): TensorSpec {

@@ -7,13 +7,13 @@
  */
 import type { Executable, Lane, SequenceState } from "./device.ts";
 import { messageOf } from "./errors.ts";
+import type { BatchingProbe } from "./manifest.ts";
 import type { Model, SequenceRule } from "./model.ts";
 import {
   comparison,
   differenceOf,
   FREE_SIZES,
   joined,
-  type ProbeResult,
   type Request,
   run,
   sharedCondition,
@@ -50,12 +50,12 @@ export async function probeSequences(
   executable: Pick<Executable, "openSequence" | "start">,
   lane: Lane,
   random: Random,
-): Promise<ProbeResult> {
+): Promise<BatchingProbe> {
   const { batchedInputs } = rule.batching;
   const batched = new Set(
     model.signature.inputs.filter((_, i) => batchedInputs[i]).map(({ name }) => name),
   );
-  const no = (reason: string): ProbeResult => ({ join: false, reason, batchedInputs });
+  const no = (reason: string): BatchingProbe => ({ join: false, reason, batchedInputs });
   let failure = "";
   for (const [first, second] of candidates(model, rule, batched, random)) {
     let traces: Record<"first" | "second" | "together", Trace>;

@@ -67,6 +67,11 @@ export interface TensorSpec {
   readonly optional?: boolean;
 }
 
+/** Whether the first axis may be the batch. */
+export function leadsWithFreeAxis({ shape }: TensorSpec): boolean {
+  return shape[0] === -1;
+}
+
 /** Number of elements of a shape; 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
   let count = 1;

@@ -5,7 +5,7 @@
  */
 import type { BatchingRule, CarriedTensor, ModelSignature } from "../model.ts";
 import { type BatchingProbe, DEFAULT_MAX_BATCH } from "../manifest.ts";
-import type { TensorSpec } from "../tensor.ts";
+import { leadsWithFreeAxis, type TensorSpec } from "../tensor.ts";
 import type { ModelConfig } from "../triton_config/model_config.ts";
 import { sequenceDelayMicros } from "../triton_config/sequence_batching.ts";
 
@@ -84,7 +84,7 @@ function declaredRule(
 }
 
 function mayLeadWithBatch(carry: readonly CarriedTensor[]): (spec: TensorSpec) => boolean {
-  return (spec) => leadsFree(spec) && !carry.some(({ input }) => input === spec.name);
+  return (spec) => leadsWithFreeAxis(spec) && !carry.some(({ input }) => input === spec.name);
 }
 
 /** No batch dimension is known, so each request is one row, whatever its shapes. */
@@ -123,15 +123,11 @@ function obstacleToJoining({ signature, carry = [] }: BatchingFacts): string | u
     return `Inputs ${quote(named[0].spec)} and ${quote(other.spec)} have different free ` +
       `dimensions (${named[0].dimension}, ${other.dimension})`;
   }
-  const fixed = outputs.find((output) => !output.unranked && !leadsFree(output));
+  const fixed = outputs.find((output) => !output.unranked && !leadsWithFreeAxis(output));
   if (fixed !== undefined) {
     return `Output ${quote(fixed)} does not lead with a free dimension (shape [${fixed.shape}])`;
   }
   return undefined;
-}
-
-function leadsFree({ shape }: TensorSpec): boolean {
-  return shape[0] === -1;
 }
 
 function quote({ name }: TensorSpec): string {

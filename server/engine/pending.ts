@@ -69,7 +69,7 @@ export class PendingRequest implements RequestView, HeapItem {
   /** Set when it is ranked. */
   tenantMicros = 0;
   /** Place in the order in which requests entered queues: settles every tie. Set at its entry. */
-  order = -1;
+  order: number = -1;
   /** Smaller is served first; set by the policy. */
   rank = 0;
   /** Place in the heap of its group; -1 when not waiting. */

@@ -6,9 +6,9 @@
  */
 import { BoundedMap } from "../../models/bounded_map.ts";
 import type { Device, Executable, Lane, StagedModel } from "../../models/device.ts";
+import type { BatchingProbe } from "../../models/manifest.ts";
 import type { BatchingRule, Model, SequenceRule } from "../../models/model.ts";
 import { probeJoining } from "../../models/probe.ts";
-import type { ProbeResult } from "../../models/probe_trials.ts";
 import type { Random } from "../../models/random.ts";
 import { PROBED_SEQUENCES, probeSequences } from "../../models/sequence_probe.ts";
 import type { Reservations } from "./reservations.ts";
@@ -19,7 +19,7 @@ const KEPT = 1024;
 /** What a probe makes runs with. */
 type Runnable = Pick<Executable, "openSequence" | "start">;
 /** A probe, to be run on a lane of its own. */
-type Probe = (runnable: Runnable, lane: Lane) => Promise<ProbeResult>;
+type Probe = (runnable: Runnable, lane: Lane) => Promise<BatchingProbe>;
 
 /** Probes models, each content once. */
 export class Probes {
@@ -27,7 +27,7 @@ export class Probes {
   readonly #reservations: Reservations;
   readonly #random: Random;
   /** Those that allowed joining, by what was probed: other samples may change a refusal, not these. */
-  readonly #allowed = new BoundedMap<string, ProbeResult>(KEPT);
+  readonly #allowed = new BoundedMap<string, BatchingProbe>(KEPT);
 
   /** `reservations` give probes their memory; `random` makes up their inputs. */
   constructor(device: Device, reservations: Reservations, random: Random) {
@@ -59,7 +59,7 @@ export class Probes {
     return { ...model, batching, sequence: { ...sequence, batching: ofSequences } };
   }
 
-  async #run(probe: Probe, staged: StagedModel, executable: Executable): Promise<ProbeResult> {
+  async #run(probe: Probe, staged: StagedModel, executable: Executable): Promise<BatchingProbe> {
     using lane = this.#device.openLane(0);
     try {
       return await probe(this.#fitting(staged, executable), lane);
@@ -74,7 +74,7 @@ export class Probes {
     staged: StagedModel,
     runnable: Runnable,
     lane: Lane,
-  ): Promise<ProbeResult> {
+  ): Promise<BatchingProbe> {
     const bytes = PROBED_SEQUENCES * staged.stateBytes;
     if (!this.#reservations.takeState(lane, bytes)) {
       const reason = `There was no memory for the states of a probe: ${bytes} bytes`;
@@ -100,7 +100,10 @@ export class Probes {
 }
 
 /** The rule with what a probe found. */
-function settledBy({ join, reason, batchedInputs }: ProbeResult, rule: BatchingRule): BatchingRule {
+function settledBy(
+  { join, reason, batchedInputs }: BatchingProbe,
+  rule: BatchingRule,
+): BatchingRule {
   return {
     ...rule,
     join,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { openCpuDevice } from "../../models/cpu/mod.ts";
 import type { Executable, Lane } from "../../models/device.ts";
+import type { BatchingProbe } from "../../models/manifest.ts";
 import type { Model } from "../../models/model.ts";
 import { probeJoining } from "../../models/probe.ts";
-import type { ProbeResult } from "../../models/probe_trials.ts";
 import { seededRandom } from "../../models/random.ts";
 import {
   addModel,
@@ -25,7 +25,7 @@ import { fp32Tensor, modelOf } from "../conformance/device_models.ts";
 async function probe(
   bytes: Uint8Array<ArrayBuffer>,
   settings: Partial<Model> = {},
-): Promise<ProbeResult> {
+): Promise<BatchingProbe> {
   await using device = openCpuDevice({ threads: 1 });
   const model = modelOf("model", bytes, settings);
   await using staged = await device.stage(model);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { openCpuDevice } from "../../models/cpu/mod.ts";
 import type { Executable, Lane, SequenceState, Step } from "../../models/device.ts";
+import type { BatchingProbe } from "../../models/manifest.ts";
 import type { Model } from "../../models/model.ts";
-import type { ProbeResult } from "../../models/probe_trials.ts";
 import { seededRandom } from "../../models/random.ts";
 import { PROBED_SEQUENCES, probeSequences } from "../../models/sequence_probe.ts";
 import type { Tensor } from "../../models/tensor.ts";
@@ -98,7 +98,7 @@ async function probe(executable: FakeExecutable, changes: Partial<Model> = {}) {
 
 Deno.test("probeSequences() allows sequences that do not touch each other", async () => {
   const executable = new FakeExecutable(accumulate);
-  const found: ProbeResult = await probe(executable);
+  const found: BatchingProbe = await probe(executable);
   assert.deepEqual(found, {
     join: true,
     reason: "Trial sequences gave the same answers alone and together; only sequences with the " +
@@ -203,7 +203,7 @@ Deno.test("probeSequences() says why no sequences could be run, and frees their 
   assert.equal(executable.open, 0);
 });
 
-async function probeOnCpu(model: Model): Promise<ProbeResult> {
+async function probeOnCpu(model: Model): Promise<BatchingProbe> {
   await using device = openCpuDevice({ threads: 1 });
   await using staged = await device.stage(model);
   await using executable = await staged.upload();
