@@ -23,7 +23,7 @@ import { randomTensor } from "./random_tensor.ts";
 import { leadsWithFreeAxis, type Tensor } from "./tensor.ts";
 
 /**
- * Probes a model on a device.
+ * Probes a model whose batching rule leaves it open.
  *
  * @param lane Where the runs take place; they wait for what runs there.
  * @param random Gives numbers in [0, 1); from a seed, so that a probe can be repeated.
@@ -37,9 +37,6 @@ export async function probeJoining(
   const { signature } = model;
   const batchedInputs = signature.inputs.map(leadsWithFreeAxis);
   const no = (reason: string): BatchingProbe => ({ join: false, reason, batchedInputs });
-  const objection = declaredObjection(signature, batchedInputs);
-  if (objection !== undefined) return no(objection);
-
   let failure = "";
   for (const [first, second] of candidates(model, batchedInputs, random)) {
     const together = joined(first, second, batchedNames(signature, batchedInputs));
@@ -63,26 +60,6 @@ export async function probeJoining(
 
 function batchedNames(signature: ModelSignature, batchedInputs: readonly boolean[]): Set<string> {
   return new Set(signature.inputs.filter((_, i) => batchedInputs[i]).map((spec) => spec.name));
-}
-
-/** What the declarations alone say against joining. */
-function declaredObjection(
-  signature: ModelSignature,
-  batchedInputs: readonly boolean[],
-): string | undefined {
-  const batched = signature.inputs.filter((_, i) => batchedInputs[i]);
-  if (batched.length === 0) return "No input has a free first axis that could be the batch";
-  // An axis without a name may be any other's.
-  const names = new Set(batched.flatMap((spec) => spec.dimNames?.[0] ?? []));
-  if (names.size > 1) {
-    const given = batched.map((spec) => `"${spec.name}" (${spec.dimNames?.[0] ?? "unnamed"})`);
-    return `The inputs' first axes are free independently of each other: ${given.join(", ")}`;
-  }
-  const fixed = signature.outputs.find((spec) => !leadsWithFreeAxis(spec) && !spec.unranked);
-  if (fixed !== undefined) {
-    return `Output "${fixed.name}" has the shape [${fixed.shape}] without a free first axis to split it along`;
-  }
-  return undefined;
 }
 
 /** Pairs of requests to try, the second of two rows for each of the first's. */

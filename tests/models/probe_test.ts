@@ -7,8 +7,6 @@ import { probeJoining } from "../../models/probe.ts";
 import { seededRandom } from "../../models/random.ts";
 import {
   addModel,
-  branchModel,
-  constantModel,
   gatherModel,
   identityModel,
   int64,
@@ -86,41 +84,6 @@ Deno.test("probeJoining() refuses integers that differ at all", async () => {
   const { join, reason } = await probe(bytes);
   assert.equal(join, false);
   assert.match(reason, /output "y" differs in values that must be equal/);
-});
-
-Deno.test("probeJoining() refuses what the declarations rule out", async () => {
-  const cases: [Uint8Array<ArrayBuffer>, RegExp][] = [
-    [constantModel(), /No input has a free first axis/],
-    [branchModel(), /No input has a free first axis/],
-    [
-      onnxModel({
-        inputs: [
-          { name: "a", datatype: "FP32", shape: ["n", 1] },
-          { name: "b", datatype: "FP32", shape: ["m", 1] },
-        ],
-        outputs: [{ name: "y", datatype: "FP32", shape: ["n", 1] }],
-        nodes: [{ op: "Identity", inputs: ["a"], outputs: ["y"] }, {
-          op: "Neg",
-          inputs: ["b"],
-          outputs: ["unused"],
-        }],
-      }),
-      /free independently of each other: "a" \(n\), "b" \(m\)/,
-    ],
-    [
-      onnxModel({
-        inputs: [{ name: "x", datatype: "FP32", shape: ["n", 1] }],
-        outputs: [{ name: "y", datatype: "FP32", shape: [1, "n"] }],
-        nodes: [{ op: "Transpose", inputs: ["x"], outputs: ["y"] }],
-      }),
-      /Output "y" has the shape \[1,-1\] without a free first axis/,
-    ],
-  ];
-  for (const [bytes, expected] of cases) {
-    const { join, reason } = await probe(bytes);
-    assert.equal(join, false);
-    assert.match(reason, expected);
-  }
 });
 
 Deno.test("probeJoining() refuses outputs whose first axis is not the batch, whatever they declare", async () => {
