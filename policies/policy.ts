@@ -22,11 +22,6 @@ export interface RequestView {
   readonly iterationsTotal: number;
   /** Device time charged so far, microseconds: its share by rows of each iteration's. */
   readonly attainedMicros: number;
-  /**
-   * A job, whose end nobody waits for. The scheduler puts all others before it, in a queue and between
-   * queues, so that it delays none by more than the iteration that it is in.
-   */
-  readonly background: boolean;
   /** Whose request it is; empty when nobody said. */
   readonly tenant: string;
   /** Device time charged to all requests of that tenant, halved every second; 0 for nobody's. */
@@ -36,7 +31,7 @@ export interface RequestView {
 /** The priority of a request that names none, of a model that names none. */
 export const DEFAULT_PRIORITY = 100;
 
-/** One model's queue. Live: updated in place, valid until `next` returns. */
+/** The queue of one model's requests, or of its jobs. Live: updated in place, valid until `next` returns. */
 export interface QueueView {
   /** The model's name. */
   readonly model: string;

@@ -266,7 +266,7 @@ export interface PolicyStatus {
 export interface Engine {
   /** `cpu`, `simulated`, ... */
   readonly deviceName: string;
-  /** Device memory for weights and lanes together, bytes. */
+  /** Device memory for weights, lanes and the state of sequences together, bytes. */
   readonly capacityBytes: number;
 
   /** Alive: the loop turns and the device has not failed for good. */

@@ -62,7 +62,6 @@ export class PendingRequest implements RequestView, HeapItem {
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
   readonly deadlineMicros: number;
   readonly priority: number;
-  readonly background: boolean;
   readonly tenant: string;
   /** Orders the steps of sequences in a batch: the same ones in the same order each time. */
   readonly sequenceNumber: number;
@@ -104,7 +103,6 @@ export class PendingRequest implements RequestView, HeapItem {
     this.iterationsDone = history?.iterationsDone ?? 0;
     this.iterationsTotal = history?.iterationsTotal ?? 1;
     this.attainedMicros = history?.attainedMicros ?? 0;
-    this.background = admitted.group.kind === "job";
     this.sequenceNumber = history?.sequence ?? -1;
     this.group = admitted.group;
     this.rows = admitted.rows;
@@ -119,7 +117,7 @@ export class PendingRequest implements RequestView, HeapItem {
 
   /** Where it waits. */
   get queue(): ModelQueue {
-    return this.background ? this.loaded.jobs : this.loaded.queue;
+    return this.group.kind === "job" ? this.loaded.jobs : this.loaded.queue;
   }
 
   /** In its queue: neither running nor done. */

@@ -85,7 +85,6 @@ export function conformanceCases(definition: PolicyDefinition): Map<string, () =
       iterationsDone: fc.nat(),
       iterationsTotal: fc.integer({ min: 1 }),
       attainedMicros: fc.float({ min: 0, max: 1e9, noNaN: true }),
-      background: fc.boolean(),
       tenant: fc.string(),
       tenantMicros: fc.float({ min: 0, max: 1e9, noNaN: true }),
     });

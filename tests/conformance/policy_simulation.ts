@@ -166,7 +166,6 @@ class Simulation {
       priority: arrival.priority ?? DEFAULT_PRIORITY,
       iterationsDone: 0,
       attainedMicros: 0,
-      background: false,
       tenant,
       iterations,
       declared: declared && iterations !== Infinity,

@@ -41,7 +41,6 @@ export function requestView(values: Partial<RequestView> = {}): RequestView {
     iterationsDone: 0,
     iterationsTotal: 1,
     attainedMicros: 0,
-    background: false,
     tenant: "",
     tenantMicros: 0,
     ...values,
