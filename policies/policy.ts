@@ -31,7 +31,10 @@ export interface RequestView {
 /** The priority of a request that names none, of a model that names none. */
 export const DEFAULT_PRIORITY = 100;
 
-/** The queue of one model's requests, or of its jobs. Live: updated in place, valid until `next` returns. */
+/**
+ * The queue of one model's requests, or of its jobs. Live: updated in place, valid until `next`
+ * returns.
+ */
 export interface QueueView {
   /** The model's name. */
   readonly model: string;
