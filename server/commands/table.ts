@@ -35,10 +35,13 @@ export function formatTable(
   return table.toString().split("\n").map((line) => line.trimEnd() + "\n").join("");
 }
 
-/** Text from a model's file, made safe for a terminal: control characters are shown, not obeyed. */
+/**
+ * Text from elsewhere, made safe for a terminal: control characters, also those that turn the
+ * direction of writing, are shown, not obeyed.
+ */
 export function printable(text: string): string {
   return text.replace(
-    /\p{Cc}/gu,
+    /[\p{Cc}\p{Bidi_Control}]/gu,
     (character) => "\\u" + character.charCodeAt(0).toString(16).padStart(4, "0"),
   );
 }

@@ -19,6 +19,7 @@ Deno.test("formatTable() lays columns out without lines or trailing spaces", () 
 
 Deno.test("printable() shows control characters instead of obeying them", () => {
   assert.equal(printable("a\u001b[31mb\nc\u0085"), "a\\u001b[31mb\\u000ac\\u0085");
+  assert.equal(printable("ab\u202edc"), "ab\\u202edc");
   assert.equal(printable("größe/x:0"), "größe/x:0");
   assert.match(formatTable([{ head: "NAME" }], [["two\nlines"]]), /^NAME\ntwo\\u000alines\n$/);
 });
