@@ -30,7 +30,7 @@ function latencies(histogram: Histogram): Latencies {
 }
 
 /** A histogram of every model version that generates text. */
-function writerLatency(
+function textLatency(
   name: string,
   help: string,
   read: (statistics: GenerationStatistics) => Histogram,
@@ -66,12 +66,12 @@ export const LATENCIES: readonly LatencySource[] = [
     help: "Device time of iterations",
     read: ({ statistics }) => latencies(statistics.computeMicros),
   },
-  writerLatency(
+  textLatency(
     "sluice_time_to_first_token_seconds",
     "Time of generations from their arrival to their first token",
     ({ firstTokenMicros }) => firstTokenMicros,
   ),
-  writerLatency(
+  textLatency(
     "sluice_time_between_tokens_seconds",
     "Time of generations from one token to the next, without that for which a reader was waited for",
     ({ tokenGapMicros }) => tokenGapMicros,

@@ -35,12 +35,12 @@ export interface Source {
 }
 
 /** The models that generate text. */
-function writers(engine: Engine): readonly ServedModel[] {
+function textModels(engine: Engine): readonly ServedModel[] {
   return engine.served().filter(({ model }) => model.sequence?.generation !== undefined);
 }
 
 /** One sample of every model version that generates text. */
-function perWriter(
+function perTextModel(
   name: string,
   help: string,
   value: (statistics: GenerationStatistics) => number,
@@ -50,7 +50,7 @@ function perWriter(
     help,
     labelNames: ["model", "version"],
     samples: (engine) =>
-      writers(engine).map((served) => [labelsOf(served), value(generationStatistics(served))]),
+      textModels(engine).map((served) => [labelsOf(served), value(generationStatistics(served))]),
   };
 }
 
@@ -148,12 +148,12 @@ export const COUNTERS: readonly Source[] = [
     "Device time charged under the policy",
     ({ statistics }) => statistics.chargedMicros / 1e6,
   ),
-  perWriter(
+  perTextModel(
     "sluice_prompt_tokens_total",
     "Tokens of the prompts of generations",
     ({ promptTokens }) => promptTokens,
   ),
-  perWriter(
+  perTextModel(
     "sluice_generated_tokens_total",
     "Tokens generated",
     ({ generatedTokens }) => generatedTokens,
