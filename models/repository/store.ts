@@ -39,12 +39,12 @@ export async function rootOf(folder: string): Promise<string> {
   try {
     root = await Deno.realPath(folder);
   } catch (error) {
-    throw new SluiceError("not_found", `The model repository ${folder} is missing`, {
+    throw new SluiceError("not_found", `There is no model repository "${folder}"`, {
       cause: error,
     });
   }
   if ((await Deno.stat(root)).isDirectory) return root;
-  throw new SluiceError("invalid_argument", `The model repository ${folder} is no folder`);
+  throw new SluiceError("invalid_argument", `The model repository "${folder}" is no folder`);
 }
 
 /**

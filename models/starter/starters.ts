@@ -73,7 +73,7 @@ export const STARTERS: readonly Starter[] = [
     name: "silero_vad",
     source: "npm:@ricky0123/vad-web@0.0.31/dist/silero_vad_v5.onnx",
     licence: "MIT",
-    does: "hears whether someone speaks, 32 ms at a time; its state goes to and fro",
+    does: "hears whether someone speaks, 32 ms at a time; its state stays on the device",
     carry: { stateN: "state" },
     samples: [voiceSample()],
   },

@@ -4,7 +4,6 @@
  * @module
  */
 import { messageOf, SluiceError } from "../../models/errors.ts";
-import { carriedBytes } from "../../models/initial_state.ts";
 import type { Model } from "../../models/model.ts";
 import { FileRepository } from "../../models/repository.ts";
 import { formatBytes } from "../bytes.ts";
@@ -39,7 +38,7 @@ export interface ModelRow {
   readonly persistentBytes?: number;
   /** Largest working memory of one iteration so far, bytes. */
   readonly ephemeralBytes?: number;
-  /** State of its open sequences, bytes; of one sequence where no gateway was asked. */
+  /** State of its open sequences, bytes. */
   readonly stateBytes?: number;
   /** Sequences that are open. */
   readonly openSequences?: number;
@@ -177,7 +176,7 @@ async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
           version: `${model.version}`,
           state: "ON DISK",
           note: joining(model.batching),
-          ...sequencesOnDisk(model),
+          sequences: sequencesOnDisk(model),
         });
       }
     } catch (error) {
@@ -187,13 +186,8 @@ async function rowsOnDisk(folder: string, say: Say): Promise<ModelRow[]> {
   return rows;
 }
 
-function sequencesOnDisk(model: Model): Partial<ModelRow> {
-  const { sequence } = model;
-  if (sequence === undefined) return {};
-  return {
-    sequences: `${carrying(sequence)}; ${joining(sequence.batching, "sequences")}`,
-    stateBytes: carriedBytes(model),
-  };
+function sequencesOnDisk({ sequence }: Model): string | undefined {
+  return sequence && `${carrying(sequence)}; ${joining(sequence.batching, "sequences")}`;
 }
 
 function table(rows: readonly ModelRow[]): string {
@@ -208,10 +202,7 @@ function table(rows: readonly ModelRow[]): string {
 }
 
 function sequencesWithState({ openSequences, stateBytes }: ModelRow): string {
-  if (stateBytes === undefined) return "-";
-  const held = formatBytes(stateBytes);
-  if (openSequences === undefined) return `${held} each`;
-  return openSequences === 0 ? "0" : `${openSequences} (${held})`;
+  return openSequences ? `${openSequences} (${bytes(stateBytes)})` : `${openSequences ?? "-"}`;
 }
 
 function bytes(count: number | undefined): string {

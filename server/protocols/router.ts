@@ -48,11 +48,13 @@ export function createRouter(routes: readonly Route[], errorResponse: ErrorRespo
   });
   for (const { methods, path, handle } of routes) {
     hono.all(path, ({ req, env }) => {
-      if (!methods.includes(req.raw.method)) throw new MethodNotAllowed(methods);
+      if (!methods.includes(req.raw.method)) throw new MethodNotAllowed(req.raw.method, methods);
       return handle({ request: req.raw, info: env, segments: req.path.split("/").slice(1) });
     });
   }
-  hono.notFound(() => errorResponse(new SluiceError("not_found", "Not Found")));
+  hono.notFound(({ req }) =>
+    errorResponse(new SluiceError("not_found", `There is no route ${req.path}; /docs shows all`))
+  );
   hono.onError((fault) => errorResponse(toSluiceError(fault)));
   return (request, info) => hono.fetch(request, info);
 }

@@ -42,10 +42,14 @@ export class MethodNotAllowed extends SluiceError {
   /**
    * Refuses a method.
    *
+   * @param method What came.
    * @param allowed What the route answers.
    */
-  constructor(readonly allowed: readonly string[]) {
-    super("method_not_allowed", "Method Not Allowed");
+  constructor(method: string, readonly allowed: readonly string[]) {
+    super(
+      "method_not_allowed",
+      `Method ${method} is not allowed, expected ${allowed.join(" or ")}`,
+    );
   }
 }
 

@@ -37,7 +37,7 @@ Deno.test("FileRepository says when its folder is none", async () => {
   await using folder = await repositoryWith({ "file.txt": "" });
   await assert.rejects(
     new FileRepository(join(folder.path, "file.txt")).list(),
-    refusal("invalid_argument", /file\.txt is no folder$/),
+    refusal("invalid_argument", /file\.txt" is no folder$/),
   );
 });
 
@@ -54,8 +54,11 @@ Deno.test("FileRepository.read() refuses a config.pbtxt of more than 1 MiB, unre
 Deno.test("FileRepository says when its folder is missing", async () => {
   await using folder = await repositoryWith({});
   const repository = new FileRepository(join(folder.path, "nowhere"));
-  await assert.rejects(repository.list(), refusal("not_found", /nowhere is missing$/));
-  await assert.rejects(repository.read("m"), refusal("not_found", /nowhere is missing$/));
+  await assert.rejects(repository.list(), refusal("not_found", /no model repository ".*nowhere"$/));
+  await assert.rejects(
+    repository.read("m"),
+    refusal("not_found", /no model repository ".*nowhere"$/),
+  );
 });
 
 Deno.test("FileRepository.read() gives the newest version of a plain model", async () => {

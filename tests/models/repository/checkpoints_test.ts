@@ -160,6 +160,6 @@ Deno.test("FileCheckpoints.read() says what there is instead", async () => {
   await assert.rejects(checkpoints.read("../m"), refusal("invalid_argument", /not allowed/));
   await assert.rejects(
     checkpointsIn(join(folder.path, "none")).read("m"),
-    refusal("not_found", /repository .*none is missing$/),
+    refusal("not_found", /no model repository ".*none"$/),
   );
 });

@@ -47,7 +47,7 @@ Deno.test("register --carry makes a model run in sequences, probes them and keep
     assert.deepEqual([batching.join, batching.probe], [true, false]);
     assert.deepEqual([maxIdleMicros, checkpoint], [2.5e6, "other"]);
     const shown = await run(models, "--repository", repository);
-    assert.match(shown.stdout, /\nr +1 +ON DISK +- +- +32 B each /);
+    assert.match(shown.stdout, /\nr +1 +ON DISK +- +- +- /);
     assert.match(
       shown.stdout,
       /\nr\/1: it runs in sequences: memory_next to memory, index to last; sequences are joined, up to/,

@@ -177,7 +177,7 @@ Deno.test("register refuses names, sources and flags that cannot be meant", () =
       [
         ["double", source, "--repository", join(folder, "no")],
         EXIT.failed,
-        /repository .* missing/,
+        /no model repository/,
       ],
       [["../double", "nowhere.onnx", ...into], EXIT.failed, /Model name .* is not allowed/],
       [["double", source, "--sha256", "zz", ...into], EXIT.usage, /--sha256 is "zz"; expected 64/],

@@ -90,7 +90,7 @@ Deno.test("start fails when the named repository or policy file is not there", (
     const argv = ["--port", "0", "--device", "simulated", "--repository"];
     const [code, text] = await failedStart([...argv, missing]);
     assert.equal(code, EXIT.failed);
-    assert.equal(text, `Error: The model repository ${missing} is missing\n`);
+    assert.equal(text, `Error: There is no model repository "${missing}"\n`);
     const [policyCode, policyText] = await failedStart([
       ...argv,
       folder,
