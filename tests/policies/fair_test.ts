@@ -56,6 +56,18 @@ Deno.test("fair does not give two lanes to the same queue while another waits", 
   assert.equal(driver.start(a, b), "b");
 });
 
+Deno.test("fair leaves a queue that was ready all along its claim to what it did not take", () => {
+  const driver = new Driver();
+  const [a, b] = queues("a", "b");
+  assert.deepEqual([driver.start(a, b), driver.start(a, b)], ["a", "b"]);
+  driver.finish(b, 500);
+  let started = 1;
+  while (driver.start(a, b) === "a") started++;
+  assert.equal(started, 6, "up to the 500 of b, which starts again");
+  while (started-- > 0) driver.finish(a, 1); // 100 were expected of each
+  for (let i = 0; i < 4; i++) assert.equal(driver.start(a, b), "a");
+});
+
 Deno.test("fair charges what an iteration took, not what was expected of it", () => {
   const driver = new Driver();
   const [a, b] = queues("a", "b");
