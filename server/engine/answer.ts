@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../models/clock.ts";
 import type { IterationResult } from "../../models/device.ts";
-import type { SluiceError } from "../../models/errors.ts";
+import { SluiceError } from "../../models/errors.ts";
 import type { Tensor } from "../../models/tensor.ts";
 import type { Timing } from "./api.ts";
 import { stopListening } from "./clients.ts";
@@ -16,7 +16,7 @@ import { add, batchStatistics, failureReason, record } from "./statistics.ts";
 
 /**
  * Hands out the outputs of an iteration that went well. Requests are answered, and counted; sequences
- * go on, and are counted when they are answered.
+ * go on, and are counted when they are answered, with the time of all their iterations.
  */
 export function answer(iteration: Iteration, result: IterationResult, clock: Clock): void {
   const { loaded: { statistics }, batch, rows, because, beganMicros } = iteration;
@@ -31,17 +31,18 @@ export function answer(iteration: Iteration, result: IterationResult, clock: Clo
     const requestMicros = answeringMicros - pending.arrivedMicros;
     const timing = { queueMicros, computeMicros, batchRows: rows, lane, because };
     const outcome = handOut(pending, outputs, timing);
-    if (outcome === "unfinished") continue;
-    if (outcome !== "answered") {
+    if (outcome instanceof SluiceError) {
       countFailure(pending, outcome, clock);
       continue;
     }
+    const ended = outcome === "answered" ? 1 : 0;
+    add(statistics.queue, queueMicros, ended);
+    add(statistics.computeInput, inputMicros, ended);
+    add(statistics.computeInfer, computeMicros, ended);
+    if (!ended) continue;
     answered++;
     statistics.inferenceCount += pending.rows;
     add(statistics.success, requestMicros);
-    add(statistics.queue, queueMicros);
-    add(statistics.computeInput, inputMicros);
-    add(statistics.computeInfer, computeMicros);
     record(statistics.requestMicros, requestMicros);
     record(statistics.queueMicros, queueMicros);
   }

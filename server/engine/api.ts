@@ -216,11 +216,11 @@ export interface ModelStatistics {
   readonly fail: Duration;
   /** By reason; counts those that a full queue refused, which `fail` does not. */
   readonly failures: Record<FailureReason, number>;
-  /** Answered requests, from arrival to the start of their iteration. */
+  /** Answered requests, until the start of their iteration; a sequence's iterations add up. */
   readonly queue: Duration;
   /** From that start to the answers, without the time on the device; per request. */
   readonly computeInput: Duration;
-  /** Device time of the iteration, counted in full for each request it answered. */
+  /** Device time of the iterations, counted in full for each request that was in them. */
   readonly computeInfer: Duration;
   /** Handing out the answers; what an iteration's requests take together is counted once. */
   readonly computeOutput: Duration;

@@ -47,9 +47,9 @@ export function newStatistics(): ModelStatistics {
   };
 }
 
-/** Adds an event that took `micros`. */
-export function add(to: Duration, micros: number): void {
-  to.count++;
+/** Adds an event that took `micros`, or with `events` 0 what belongs to one that is not over. */
+export function add(to: Duration, micros: number, events = 1): void {
+  to.count += events;
   to.ns += Math.round(micros * 1000);
 }
 
