@@ -297,6 +297,58 @@ Deno.test("end() frees a sequence that is queued, running or waiting, and tells 
   assert.deepEqual([success.count, fail.count, failures.CANCELED], [0, 2, 2]);
 });
 
+Deno.test("end() from advance(), or while an iteration runs that fails, is the last that is heard", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {
+    costs: SEQUENCE_COST,
+    faults: { iteration: (_, index) => index === 1 ? "execution_failed" : undefined },
+  });
+  let iterations = 0;
+  const story: Story = new Story(sluice, 9, {
+    advance: () => {
+      iterations++;
+      story.open!.end();
+      return [input(1, 1)];
+    },
+  });
+  pass(sluice, 100);
+  const failing = new Story(sluice, 9);
+  pass(sluice, 50);
+  failing.open!.end();
+  pass(sluice, 1000);
+  assert.deepEqual([iterations, story.error, failing.error], [1, undefined, undefined]);
+  assert.equal(openSequences(sluice), 0);
+  assert.equal(sluice.engine.find("s").statistics.executionCount, 2);
+});
+
+Deno.test("a model may be unloaded from the failure of a step", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {
+    costs: SEQUENCE_COST,
+    faults: { iteration: () => "execution_failed" },
+  });
+  let unloaded: Promise<void> | undefined;
+  const story = new Story(sluice, 9, {
+    endless: true,
+    stepFailed: () => {
+      unloaded = sluice.engine.unload("s");
+      return true;
+    },
+  });
+  pass(sluice, 100);
+  await unloaded;
+  assert.equal(story.error?.code, "not_ready");
+  assert.equal(stateHeld(sluice), 0);
+});
+
+Deno.test("a job that finds no memory counts as no refusal, as it tries again", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], {}, { maxQueueRequests: 1 });
+  new Story(sluice, 1, { inputs: undefined });
+  const { failures } = sluice.engine.find("s").statistics;
+  const job = new Story(sluice, 1, { inputs: undefined, background: true });
+  assert.deepEqual([job.error?.code, failures.REJECTED], ["queue_full", 0]);
+  new Story(sluice, 1, { inputs: undefined });
+  assert.equal(failures.REJECTED, 1);
+});
+
 Deno.test("a sequence that began with inputs counts as one request, however often it waits", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
   let left = 4;
