@@ -118,8 +118,8 @@ export interface OpenSequence {
   /**
    * Goes on with a sequence that waits; it arrives anew.
    *
-   * @throws {SluiceError} `invalid_argument`, `queue_full`, and it waits on; `internal` when it does
-   *   not wait.
+   * @throws {SluiceError} `invalid_argument`, `queue_full`, and it waits on: a queue without room
+   *   refuses only those that began without inputs. `internal` when it does not wait.
    */
   feed(feed: Feed): void;
   /** A copy of the carried values, for a checkpoint. While it waits, from `advance` and from `fail`. */

@@ -82,6 +82,11 @@ export class Sequence implements OpenSequence {
     return this.#waiting && !this.#closed;
   }
 
+  /** Each feed is a request of its own. One that began with inputs is itself the request. */
+  get #takesRequests(): boolean {
+    return this.request.inputs === undefined;
+  }
+
   /** Goes on for the first time, with its request's own inputs. */
   start(inputs: readonly Tensor[]): void {
     this.#enter(this.#entry(inputs, this.#caller, this.#arrivedMicros, this.#arrivedMicros));
@@ -98,7 +103,7 @@ export class Sequence implements OpenSequence {
       signal: feed.signal ?? request.signal,
     });
     const pending = this.#entry(feed.inputs, caller, nowMicros, nowMicros);
-    pending.queue.checkRoom(pending.bytes);
+    if (this.#takesRequests) pending.queue.checkRoom(pending.bytes);
     this.#caller = caller;
     this.#arrivedMicros = nowMicros;
     this.#enter(pending);
@@ -210,7 +215,6 @@ export class Sequence implements OpenSequence {
     else this.#fail(this.#leaving ?? error);
   };
 
-  /** To be fed each request of a client, it has answered one; begun with inputs, it is one itself. */
   #wait(): Advanced {
     this.#waiting = true;
     const { clock } = this.#parts;
@@ -218,7 +222,7 @@ export class Sequence implements OpenSequence {
     if (limit !== Infinity) {
       this.#idle = clock.at(clock.nowMicros() + limit, () => this.#fail(idleTooLong(limit)));
     }
-    return this.request.inputs === undefined ? "answered" : "unfinished";
+    return this.#takesRequests ? "answered" : "unfinished";
   }
 
   #fail(error: SluiceError): SluiceError {

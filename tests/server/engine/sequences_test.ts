@@ -380,6 +380,23 @@ Deno.test("feed() refuses what the queue has no room for, and the sequence waits
   assert.equal(open!.iterationsDone, 1);
 });
 
+Deno.test("feed() lets one that was accepted with its inputs go on, however full the queue is", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST }, {
+    maxQueueRequests: 1,
+  });
+  const story: Story = new Story(sluice, 2, {
+    advance: (): Advance => story.open!.iterationsDone < 2 ? "wait" : "end",
+  });
+  pass(sluice, 100);
+  const fill = () => sluice.send("s", { inputs: [input(1, 1), stateOf(1)] });
+  fill();
+  pass(sluice, 10);
+  fill();
+  story.open!.feed({ inputs: [input(1, 1)] });
+  pass(sluice, 1000);
+  assert.equal(story.open!.iterationsDone, 2);
+});
+
 Deno.test("a sequence that waits goes on when it is fed, and is ended when nothing comes", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], { costs: SEQUENCE_COST });
   const outputs: number[] = [];
