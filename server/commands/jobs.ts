@@ -31,7 +31,7 @@ const CHANGES = ["pause", "resume", "cancel"] as const;
 
 interface Flags extends Partial<Readonly<Record<typeof CHANGES[number], string>>> {
   readonly json?: true;
-  readonly server: string;
+  readonly server?: string;
   readonly adminKey?: string;
 }
 
@@ -46,7 +46,7 @@ export const jobs: Run = defineCommand("jobs", defineFlags, async (command, io) 
   if ((id ?? (change && flags[change])) === "") {
     throw new UsageError("the id of the job is empty; deno task jobs shows all of them");
   }
-  const gateway = new GatewayClient(flags.server, adminKey(flags.adminKey, io));
+  const gateway = new GatewayClient(flags.server ?? DEFAULT_SERVER, adminKey(flags.adminKey, io));
   const print = <Shown>(shown: Shown, text: (shown: Shown) => string) =>
     io.out(flags.json ? JSON.stringify(shown, null, 2) + "\n" : text(shown));
   if (change !== undefined) print(await gateway.changeJob(flags[change]!, change), jobText);
@@ -63,7 +63,7 @@ function defineFlags(command: Command): Command {
     .option("--resume <id>", "Go on with it.")
     .option("--cancel <id>", "End it for good.")
     .option("--json", "Print JSON.")
-    .option("--server <url>", "The gateway.", DEFAULT_SERVER)
+    .option("--server <url>", `The gateway. (default: ${DEFAULT_SERVER})`)
     .option("--admin-key <key>", "The gateway's; better in the variable SLUICE_ADMIN_KEY.")
     .addHelpText("after", AFTER_HELP);
 }

@@ -42,7 +42,7 @@ interface Flags {
   readonly resumeFrom?: string;
   readonly follow?: true;
   readonly json?: true;
-  readonly server: string;
+  readonly server?: string;
   readonly adminKey?: string;
 }
 
@@ -67,7 +67,7 @@ export const submit: Run = defineCommand("submit", defineFlags, async (command, 
       ? optionalNumber("--checkpoint-every", flags.checkpointEvery)
       : 0,
   };
-  const gateway = new GatewayClient(flags.server, adminKey(flags.adminKey, io));
+  const gateway = new GatewayClient(flags.server ?? DEFAULT_SERVER, adminKey(flags.adminKey, io));
   const inputs = readInputs(flags.input ?? [], model, await gateway.model(model, version));
   const submitted = await gateway.submitJob({ ...fields, inputs });
   const show = (job: typeof submitted) =>
@@ -107,7 +107,7 @@ function defineFlags(command: Command): Command {
     )
     .option("--follow", "Watch it to its end; a stop signal ends the watching only.")
     .option("--json", "Print JSON.")
-    .option("--server <url>", "The gateway.", DEFAULT_SERVER)
+    .option("--server <url>", `The gateway. (default: ${DEFAULT_SERVER})`)
     .option("--admin-key <key>", "The gateway's; better in the variable SLUICE_ADMIN_KEY.")
     .addHelpText("after", AFTER_HELP);
 }
