@@ -320,22 +320,22 @@ Deno.test("end() from advance(), or while an iteration runs that fails, is the l
   assert.equal(sluice.engine.find("s").statistics.executionCount, 2);
 });
 
-Deno.test("a model may be unloaded from the failure of a step", async () => {
+Deno.test("a drain that begins in the failure of a step ends a sequence that its owner would keep", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s")], {
     costs: SEQUENCE_COST,
     faults: { iteration: () => "execution_failed" },
   });
-  let unloaded: Promise<void> | undefined;
+  let drained: Promise<void> | undefined;
   const story = new Story(sluice, 9, {
     endless: true,
     stepFailed: () => {
-      unloaded = sluice.engine.unload("s");
+      drained = sluice.engine.drain(1000);
       return true;
     },
   });
-  pass(sluice, 100);
-  await unloaded;
-  assert.equal(story.error?.code, "not_ready");
+  pass(sluice, 2000);
+  await drained;
+  assert.equal(story.error?.code, "shutting_down");
   assert.equal(stateHeld(sluice), 0);
 });
 
@@ -609,6 +609,21 @@ for (const policy of POLICIES.keys()) {
     job.open!.end();
   });
 }
+
+Deno.test("a job's iterations are not those of its model's other sequences, which do not wait with it", async () => {
+  await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")], {
+    costs: new Map(["s", "plain"].map((name) => [name, { byRows: [[1, 1000]] }])),
+  });
+  let flooding = true;
+  const flood = () => void (flooding && sluice.send("plain", { rows: 8, onAnswer: flood }));
+  flood();
+  flood();
+  const job = new Story(sluice, Infinity, { endless: true, background: true });
+  const other = new Story(sluice, 5, {}, 2);
+  pass(sluice, 50_000);
+  flooding = false;
+  assert.deepEqual([job.outputs.length, other.outputs.length], [0, 5]);
+});
 
 Deno.test("jobs of a model have an iteration a second between them where requests leave no room", async () => {
   const { batching } = sequenceModel("s").sequence!;
