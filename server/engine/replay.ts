@@ -112,7 +112,8 @@ class Replay {
         this.#finish(entry);
         break;
       default: {
-        const except = this.#lanes!.all.filter((lane) => entry.except.includes(lane.id));
+        const { all } = this.#lanes!;
+        const except = entry.except.flatMap((id) => all.filter((lane) => lane.id === id));
         this.#following.decide(entry.at, new Set(except));
       }
     }

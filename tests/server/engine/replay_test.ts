@@ -148,3 +148,20 @@ Deno.test("replay() says where a log cannot be followed", () => {
     /model 'x\/1' was not added before/,
   );
 });
+
+Deno.test("replay() passes lanes over in the order in which they were", async () => {
+  const log: LogEntry[] = [];
+  const batching = { ...testModel("a").batching, join: false };
+  await using sluice = await openVirtualEngine([testModel("a", { batching })], {
+    depth: 2,
+    memoryBytes: 1500,
+    durations: (_, index) => index === 1 ? 100 : 1000,
+  }, { lanes: 3, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) });
+  for (const rows of [1, 1, 12]) sluice.send("a", { rows });
+  sluice.clock.advanceTo(200);
+  sluice.send("a", { rows: 12 }); // fits behind the other large one alone, not on idle lane 1
+  sluice.clock.advanceTo(10_000);
+  const decided = decisionsOf(log);
+  assert.deepEqual((decided.at(-1) as Decided).except, [1, 0]);
+  assert.deepEqual(replay(log, POLICIES), decided);
+});
