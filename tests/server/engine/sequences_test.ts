@@ -125,6 +125,9 @@ Deno.test("sequences that are ready at the same time run in one iteration", asyn
   const stories = [1, 2, 3].map((seed) => new Story(sluice, 20, {}, seed));
   pass(sluice, 1e6);
   for (const { batchRows } of stories) assert.equal(Math.max(...batchRows), 3);
+  const attained = stories.reduce((sum, { open }) => sum + open!.attainedMicros, 0);
+  const { chargedMicros } = sluice.engine.find("s").statistics;
+  assert.ok(Math.abs(attained - chargedMicros) < 1e-6, "each is charged its share");
 });
 
 Deno.test("sequences wait for one another as long as their own queue delay says", async () => {

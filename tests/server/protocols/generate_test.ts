@@ -17,9 +17,9 @@ const PATH = "/v2/models/writer/generate";
 const STREAM = "/v2/models/writer/generate_stream";
 
 /** An app whose model follows a script; `opened` are its sequences. */
-function scripted(script: Script, { run = true } = {}) {
+function scripted(script: Script, { run = true, models = [writer()] } = {}) {
   const opened: ScriptedSequence[] = [];
-  const engine = fakeEngine([writer(), fakeModel("plain", [], [])], {
+  const engine = fakeEngine([...models, fakeModel("plain", [], [])], {
     open(request: SequenceRequest) {
       const sequence = new ScriptedSequence(request, script);
       opened.push(sequence);
@@ -57,6 +57,16 @@ Deno.test("generate answers with the whole text", async () => {
       finish_reason: "stop",
       usage: { prompt_tokens: 5, completion_tokens: 13 },
     });
+  }
+});
+
+Deno.test("generate asks the version that is named, else the newest", async () => {
+  const models = [writer(), { ...writer(), version: 2 }];
+  const { app } = scripted(saying("Once", " upon a time"), { models });
+  for (const [path, version] of [["/versions/1", "1"], ["/versions/2", "2"], ["", "2"]]) {
+    const route = `/v2/models/writer${path}/generate`;
+    const { text } = await ask(app, "POST", route, { text_input: "Once" });
+    assert.equal(JSON.parse(text).model_version, version);
   }
 });
 
