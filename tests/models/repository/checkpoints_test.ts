@@ -87,14 +87,26 @@ Deno.test("FileCheckpoints.add() takes jobs that come at once one after another"
   const added = await Promise.allSettled([
     checkpoints.add("m", fixtures.scaleModel(1), { id: "a", iterations: 1 }, 5),
     checkpoints.add("m", new Uint8Array([1]), { id: "broken", iterations: 1 }, 5),
-    // More than could take one another's version and still find the next one free.
-    ...["b", "c", "d"].map((id) =>
+    // More than could all find a free version at their second try.
+    ...[..."bcdefghi"].map((id) =>
       checkpoints.add("m", fixtures.scaleModel(2), { id, iterations: 1 }, 5)
     ),
   ]);
   const versions = added.map((one) => one.status === "fulfilled" && one.value);
-  assert.deepEqual(versions, [4, false, 5, 6, 7]);
-  assert.deepEqual(await versionsIn(join(folder.path, "m")), ["1", "3", "4", "5", "6", "7"]);
+  assert.deepEqual(versions, [4, false, 5, 6, 7, 8, 9, 10, 11, 12]);
+  assert.deepEqual(await versionsIn(join(folder.path, "m")), [
+    "1",
+    "10",
+    "11",
+    "12",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    "9",
+  ]);
 });
 
 /** A repository in which others do something between the writing of the first addition and its commit. */

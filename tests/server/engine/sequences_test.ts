@@ -140,6 +140,22 @@ Deno.test("sequences wait for one another as long as their own queue delay says"
   assert.ok(full.some(({ atMicros }) => atMicros.length === 1), "a full batch does not wait");
 });
 
+Deno.test("a queue is as old as the sequence that came first, though others entered it since", async () => {
+  const { batching } = sequenceModel("s").sequence!;
+  const apart = sequenceModel("s", { batching: { ...batching, join: false, maxRows: 1 } });
+  await using sluice = await openVirtualEngine([apart, testModel("plain")], {
+    costs: SEQUENCE_COST,
+  });
+  sluice.engine.setPolicy("fifo");
+  const first = new Story(sluice, 5);
+  pass(sluice, 20);
+  const plain = sluice.send("plain");
+  pass(sluice, 30);
+  new Story(sluice, 1);
+  pass(sluice, 10_000);
+  assert.ok(plain[0].atMicros > first.atMicros[4]);
+});
+
 Deno.test("openSequence() names what is wrong", async () => {
   await using sluice = await openVirtualEngine([sequenceModel("s"), testModel("plain")]);
   const refused = (changes: Partial<SequenceRequest>) => {
