@@ -146,8 +146,11 @@ class ClientSequence {
   /** A sequence that has never run does not begin in the middle. */
   #stepFailed(error: SluiceError): boolean {
     this.#steps.shift()!.request.fail(error);
-    const over = this.#finishing && this.#steps.length === 0;
-    if (over || this.#sequence.iterationsDone === 0) return false;
+    if (this.#sequence.iterationsDone === 0) {
+      this.#fail(neverBegan(error));
+      return false;
+    }
+    if (this.#finishing && this.#steps.length === 0) return false;
     this.#goOn();
     return true;
   }
@@ -161,6 +164,11 @@ class ClientSequence {
     this.#forget();
     for (const { request } of this.#steps.splice(0)) request.fail(error);
   }
+}
+
+/** What requests are told that came behind the first one. */
+function neverBegan({ message }: SluiceError): SluiceError {
+  return invalid(`the sequence has not begun, as its first request failed: ${message}`);
 }
 
 function missed(timeoutMicros: number, waited: number): SluiceError {

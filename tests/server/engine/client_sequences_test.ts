@@ -194,6 +194,8 @@ Deno.test("a sequence whose first request fails is not there", async () => {
   assert.ok(blocked[0].outputs);
   assert.match(`${dropped[0]}`, /timeout of 5 us/);
   assert.equal(follower.length, 1);
+  assert.equal((follower[0] as SluiceError).code, "invalid_argument", "it is not late itself");
+  assert.match(`${follower[0]}`, /has not begun, as its first request failed: timeout of 5 us/);
   assert.equal(state(sluice), 0);
 });
 
