@@ -9,7 +9,7 @@ import type { LoadedModel } from "./loaded_model.ts";
 import type { ModelQueue } from "./queue.ts";
 
 /** How long jobs of a model wait for an iteration where requests leave no room. */
-export const JOB_PATIENCE_MICROS = 1_000_000;
+const JOB_PATIENCE_MICROS = 1_000_000;
 
 /** Finds the queues with work. */
 export class ReadyQueues {
