@@ -24,7 +24,7 @@ export interface CpuDeviceOptions {
   readonly threads?: number;
   /** Whether idle threads spin before they sleep: quicker alone, a waste beside others. */
   readonly spin?: boolean;
-  /** Capacity for weights, iterations and state, bytes. Default: three quarters of the machine's. */
+  /** Capacity for weights, iterations and state, bytes. Default: 3/4 of the machine's. */
   readonly memoryBytes?: number;
   /** ONNX Runtime's shared library. Default: the one that onnxruntime-node carries. */
   readonly libraryPath?: string;
