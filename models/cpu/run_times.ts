@@ -12,18 +12,19 @@
 const IN_PLACE_MICROS = 250;
 /** What is seen around a hop says little of short runs: up to this, one is tried in place. */
 const WORTH_TRYING_MICROS = 1000;
-/** Runs in place before they are judged: the first ones pay for memory that later ones find. */
-const FIRST_RUNS = 3;
+/** Runs in place before they are judged: the first ones pay for memory, and for caches gone cold. */
+const FIRST_RUNS = 10;
 /** Runs after which one that was too long in place is tried again: it may have been held up. */
 const TRY_AGAIN_AFTER = 1000;
-/** Most that one run can raise the typical time: a run that was held up is no rule. */
-const SLOWDOWN_PER_RUN = 1.25;
+/** Most that one run can raise the typical time: a few that were held up are no rule. */
+const SLOWDOWN_PER_RUN = 1.05;
 
 /** What the runs of one signature took. */
 export class RunTimes {
   #inPlaceMicros = Infinity;
   #hoppedMicros = Infinity;
   #runsInPlace = 0;
+  #lastInPlaceMicros = 0;
   #sinceTried = 0;
   readonly #estimateMicros: number;
 
@@ -42,7 +43,7 @@ export class RunTimes {
    * @param expectedMicros An estimate from other signatures, used while nothing is known of this one.
    */
   preferInPlace(expectedMicros: number): boolean {
-    if (this.#runsInPlace < FIRST_RUNS) {
+    if (this.#runsInPlace < FIRST_RUNS && this.#lastInPlaceMicros < WORTH_TRYING_MICROS) {
       if (this.#estimateMicros < IN_PLACE_MICROS) return true;
       return this.#hoppedMicros === Infinity
         ? expectedMicros < IN_PLACE_MICROS
@@ -50,13 +51,14 @@ export class RunTimes {
     }
     if (this.#inPlaceMicros < IN_PLACE_MICROS) return true;
     if (++this.#sinceTried < TRY_AGAIN_AFTER) return false;
-    this.#sinceTried = 0;
+    this.#sinceTried = this.#runsInPlace = this.#lastInPlaceMicros = 0;
     return this.#hoppedMicros < WORTH_TRYING_MICROS;
   }
 
   /** Notes a run made in place. */
   ranInPlace(micros: number): void {
     this.#runsInPlace++;
+    this.#lastInPlaceMicros = micros;
     this.#inPlaceMicros = Math.min(micros, this.#inPlaceMicros * SLOWDOWN_PER_RUN);
   }
 

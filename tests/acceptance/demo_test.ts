@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TEXT = new URL("../../server/commands/demo/picture.txt", import.meta.url);
-const LINES = 5;
+const LINES = 6;
 
 Deno.test("deno task demo reads the picture, and its curl lines work", async () => {
   const picture = await Deno.readTextFile(TEXT);
@@ -26,9 +26,10 @@ Deno.test("deno task demo reads the picture, and its curl lines work", async () 
 
   const lines = printed.split("\n").filter((line) => line.startsWith("curl "));
   assert.equal(lines.length, LINES);
-  const [digit, wine, metadata, statistics, metrics] = await Promise.all(lines.map(pasted));
+  const [digit, wine, story, metadata, statistics, metrics] = await Promise.all(lines.map(pasted));
   assert.match(JSON.parse(digit).outputs[0].data[0], /:7$/);
   assert.deepEqual(JSON.parse(wine).outputs[0].data, [0]);
+  assert.match(JSON.parse(story).text_output, /\w+ \w+/);
   assert.equal(JSON.parse(metadata).name, "digits");
   assert.equal(JSON.parse(statistics).model_stats[0].name, "digits");
   assert.match(metrics, /^nv_inference_request_success\{model="digits",version="1"\} /m);

@@ -23,7 +23,7 @@ Deno.test("RunTimes tries in place what only looked long from the event loop", (
   assert.equal(times.preferInPlace(Infinity), true);
 });
 
-Deno.test("RunTimes holds the event loop once in a thousand runs at most for what is long", () => {
+Deno.test("RunTimes holds the event loop once in a hundred runs at most for what is long", () => {
   const times = new RunTimes();
   times.hopped(700);
   let inPlace = 0;
@@ -33,7 +33,7 @@ Deno.test("RunTimes holds the event loop once in a thousand runs at most for wha
       times.ranInPlace(600);
     } else times.hopped(700);
   }
-  assert.equal(inPlace, 5); // three to begin with, then one for each thousand
+  assert.equal(inPlace, 30); // ten to begin with, then ten for each thousand
 });
 
 Deno.test("RunTimes never tries in place what takes a millisecond", () => {
@@ -42,6 +42,22 @@ Deno.test("RunTimes never tries in place what takes a millisecond", () => {
     assert.equal(times.preferInPlace(Infinity), false);
     times.hopped(1200);
   }
+});
+
+Deno.test("RunTimes tries in place no further what takes a millisecond there", () => {
+  const times = new RunTimes(40);
+  assert.equal(times.preferInPlace(Infinity), true);
+  times.ranInPlace(1600);
+  assert.equal(times.preferInPlace(Infinity), false);
+});
+
+Deno.test("RunTimes stays in place through some runs that were held up, not through many", () => {
+  const times = new RunTimes();
+  for (let run = 0; run < 10; run++) times.ranInPlace(170);
+  for (let run = 0; run < 6; run++) times.ranInPlace(400);
+  assert.equal(times.preferInPlace(Infinity), true);
+  for (let run = 0; run < 6; run++) times.ranInPlace(400);
+  assert.equal(times.preferInPlace(Infinity), false);
 });
 
 Deno.test("RunTimes forgives a run that was held up", () => {
