@@ -25,6 +25,8 @@ export class EventStream implements TextReader {
   /** The reader has left: there is nobody to send to. */
   #gone = false;
   #generation: Generation | undefined;
+  /** Events of the scheduler's turn that is under way: they leave together, in one write. */
+  #unsent = "";
 
   /**
    * Nothing is sent yet.
@@ -58,7 +60,7 @@ export class EventStream implements TextReader {
   write(text: string, timing: TextTiming): boolean {
     this.#send({ ...this.#head, text_output: text, done: false });
     this.#begin(timing);
-    return (this.#controller.desiredSize ?? 0) > 0;
+    return (this.#controller.desiredSize ?? 0) > this.#unsent.length;
   }
 
   end(ending: Ending, timing: TextTiming): void {
@@ -87,12 +89,21 @@ export class EventStream implements TextReader {
 
   #sendLast(event: Readonly<Record<string, unknown>>): void {
     this.#send(event);
+    this.#flush();
     if (!this.#gone) this.#controller.close();
   }
 
-  /** Where the connection has broken, it is now that the stream is cancelled. */
   #send(event: Readonly<Record<string, unknown>>): void {
     if (this.#gone) return;
-    this.#controller.enqueue(encoder.encode(`data: ${JSON.stringify(event)}\n\n`));
+    if (this.#unsent === "") queueMicrotask(this.#flush);
+    this.#unsent += `data: ${JSON.stringify(event)}\n\n`;
   }
+
+  /** Where the connection has broken, it is now that the stream is cancelled. */
+  readonly #flush = (): void => {
+    const unsent = this.#unsent;
+    if (unsent === "" || this.#gone) return;
+    this.#unsent = "";
+    this.#controller.enqueue(encoder.encode(unsent));
+  };
 }
