@@ -78,6 +78,8 @@ export interface LaneView {
   readonly id: number;
   /** Working memory. */
   readonly bytes: number;
+  /** Takes iterations that are expected to be very short, and no others. */
+  readonly express: boolean;
   /** Iterations in flight, in the order they started, and when each is expected to end. */
   readonly running: readonly { readonly model: string; readonly untilMicros: number }[];
 }

@@ -22,6 +22,8 @@ export interface GatewayConfig {
   readonly device: "auto" | "cpu" | "simulated";
   /** Iterations that run at once. */
   readonly lanes: number;
+  /** Iterations expected to take no longer have one more lane of their own, microseconds; 0: none. */
+  readonly express: number;
   /** Threads in ONNX Runtime's one pool; all cores where absent. */
   readonly threads?: number;
   /** What models may take, bytes; three quarters of the machine's memory where absent. */
@@ -109,6 +111,9 @@ const settings = {
   lanes: parallel.default(2)
     .describe("Iterations that run at once.")
     .register(notes, { argument: "<n>", expected: PARALLEL }),
+  express: z.int().min(0).max(100_000).default(250)
+    .describe("Microseconds; iterations this short have one more lane of their own. 0: they wait.")
+    .register(notes, { argument: "<us>", expected: "a whole number from 0 to 100000" }),
   threads: parallel.optional()
     .describe("Threads of ONNX Runtime's one pool, shared by all lanes. Without it: all cores.")
     .register(notes, { argument: "<n>", expected: PARALLEL }),

@@ -77,6 +77,7 @@ export async function startGateway(
         policy,
         policies: new Map([...POLICIES, [policy.name, policy]]),
         lanes: config.lanes,
+        expressMicros: config.express,
         maxQueueRequests: config.maxQueueRequests,
         maxQueueBytes: config.maxQueueBytes,
         decisionLog: log && ((entry) => log.write(entry)),

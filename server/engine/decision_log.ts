@@ -14,7 +14,16 @@ import type { History, PendingRequest } from "./pending.ts";
 
 /** One line of the log. Times are microseconds of the engine's clock. */
 export type LogEntry =
-  | { at: number; event: "engine"; lanes: number; laneDepth: number; capacityBytes: number }
+  | {
+    at: number;
+    event: "engine";
+    /** The express lane included. */
+    lanes: number;
+    laneDepth: number;
+    capacityBytes: number;
+    /** 0: there is no express lane. */
+    expressMicros: number;
+  }
   | {
     at: number;
     event: "model";
@@ -103,6 +112,7 @@ export class DecisionLog {
       lanes: lanes.all.length,
       laneDepth: lanes.all[0].lane.depth,
       capacityBytes: lanes.ledger.capacityBytes,
+      expressMicros: lanes.expressMicros,
     });
   }
 

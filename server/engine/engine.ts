@@ -47,6 +47,11 @@ export interface EngineOptions {
   readonly policies?: ReadonlyMap<string, PolicyDefinition>;
   /** Default: 2. */
   readonly lanes?: number;
+  /**
+   * Iterations expected to be this short never wait for a lane behind longer ones: they have one more
+   * of their own, the express lane. Default: 0, there is none.
+   */
+  readonly expressMicros?: number;
   /** Requests that may wait for one model version. Default: 10,000. */
   readonly maxQueueRequests?: number;
   /** Bytes of input data that may wait for one model version. Default: 256 MiB. */
@@ -98,7 +103,7 @@ class SluiceEngine implements Engine, AsyncDisposable {
     this.#report = options.report ?? (() => {});
     const random = seededRandom(options.seed ?? 1);
     this.#ledger = new MemoryLedger(device.memoryBytes);
-    this.#lanes = new Lanes(device, options.lanes ?? 2, this.#ledger);
+    this.#lanes = new Lanes(device, options.lanes ?? 2, this.#ledger, options.expressMicros);
     const log = options.decisionLog && new DecisionLog(options.decisionLog);
     log?.opened(this.#clock.nowMicros(), this.#lanes);
     this.#policies = new PolicySwitch({

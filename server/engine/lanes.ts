@@ -24,6 +24,8 @@ export class EngineLane implements LaneView {
   constructor(
     /** The device's own. */
     readonly lane: Lane,
+    /** Takes short iterations alone, and only while no other lane is idle. */
+    readonly express: boolean,
   ) {}
 
   get id(): number {
@@ -49,20 +51,25 @@ export class Lanes {
   /** Advances by elapsed time divided by the lanes busy meanwhile: the share of each. */
   #shareMicros = 0;
 
-  /** Opens `count` lanes without working memory; they get it as iterations need it. */
+  /** Opens `count` lanes, and the express lane, without working memory; they get it as iterations need it. */
   constructor(
     device: Pick<Device, "openLane">,
     count: number,
     /** Where the lanes' memory is accounted for. */
     readonly ledger: MemoryLedger,
+    /** What the express lane takes, which is one more; 0: there is none. */
+    readonly expressMicros = 0,
   ) {
-    // Policies see this very array.
-    this.all = Object.freeze(
-      Array.from({ length: count }, () => new EngineLane(device.openLane(0))),
-    );
+    const open = (express: boolean) => new EngineLane(device.openLane(0), express);
+    const lanes = Array.from({ length: count }, () => open(false));
+    if (expressMicros > 0) lanes.push(open(true));
+    this.all = Object.freeze(lanes); // policies see this very array
   }
 
-  /** The lane to fill next: one with a free slot, the least occupied first. */
+  /**
+   * The lane to fill next: one with a free slot, the least occupied first, among equals the express
+   * lane last.
+   */
   firstFree(except: ReadonlySet<EngineLane>): EngineLane | undefined {
     let best: EngineLane | undefined;
     for (const lane of this.all) {

@@ -217,6 +217,23 @@ export class ModelQueue implements QueueView {
     return Math.max(first.rows, group.cost.best(group.rows, group.maxRows, slack));
   }
 
+  /**
+   * Rows, at most the best number, of an iteration that is expected to take no longer than that; 0
+   * where not even the first request's is, or where nothing is known of it.
+   */
+  rowsWithin(micros: number): number {
+    const group = this.head;
+    if (group === undefined) return 0;
+    const least = group.waiting.peek()!.rows;
+    const isWithin = (rows: number) => {
+      const expected = group.cost.estimate(rows);
+      return expected > 0 && expected <= micros;
+    };
+    let rows = this.bestRows;
+    while (rows > least && !isWithin(rows)) rows = Math.max(least, rows >> 1);
+    return isWithin(rows) ? rows : 0;
+  }
+
   get oldestArrivalMicros(): number {
     if (this.#oldest === undefined) return Infinity;
     const returned = this.#returned.peek()?.request.arrivedMicros ?? Infinity;

@@ -28,14 +28,18 @@ export class ReadyQueues {
 
   /**
    * Queues with work that fits a lane, in order of their creation. Those of jobs are among them only
-   * when there are no others, or when they have waited long. The array is reused by the next call.
+   * when there are no others, or when they have waited long; on the express lane, none. The array is
+   * reused by the next call.
    */
   on(lane: EngineLane, nowMicros: number): readonly ModelQueue[] {
     const requests = this.#requests, jobs = this.#jobs;
     requests.length = jobs.length = 0;
     const reachBytes = this.#lanes.reachBytes(lane);
     for (const { queue, jobs: jobQueue } of this.#models) {
-      if (this.#isReady(queue, reachBytes, nowMicros)) requests.push(queue);
+      if (this.#isReady(queue, reachBytes, nowMicros)) {
+        if (!lane.express || queue.rowsWithin(this.#lanes.expressMicros) > 0) requests.push(queue);
+      }
+      if (lane.express) continue;
       if (!this.#isReady(jobQueue, reachBytes, nowMicros)) continue;
       if (hasWaitedLong(jobQueue, nowMicros)) requests.push(jobQueue);
       else jobs.push(jobQueue);

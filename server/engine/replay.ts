@@ -229,7 +229,7 @@ class Replay {
 }
 
 /** Lanes of no device. */
-function openLanes({ lanes, laneDepth, capacityBytes }: Entry<"engine">): Lanes {
+function openLanes({ lanes, laneDepth, capacityBytes, expressMicros }: Entry<"engine">): Lanes {
   let id = 0;
   const openLane = (bytes: number): Lane => ({
     id: id++,
@@ -241,7 +241,8 @@ function openLanes({ lanes, laneDepth, capacityBytes }: Entry<"engine">): Lanes 
     [Symbol.dispose]() {},
   });
   const device: Pick<Device, "openLane"> = { openLane };
-  return new Lanes(device, lanes, new MemoryLedger(capacityBytes));
+  const others = expressMicros > 0 ? lanes - 1 : lanes;
+  return new Lanes(device, others, new MemoryLedger(capacityBytes), expressMicros);
 }
 
 /** As much of a model as scheduling sees. */

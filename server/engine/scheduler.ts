@@ -188,7 +188,9 @@ export class Scheduler {
       this.log?.discarded(this.#nowMicros, lane, first, idleLanes);
       return this.#drop(first, missedDeadline(first, this.#nowMicros));
     }
-    const wanted = Math.max(first.rows, Math.min(decision.rows, group.maxRows));
+    // On the express lane a policy cannot have more than what was found to be short.
+    const most = lane.express ? queue.rowsWithin(this.#lanes.expressMicros) : group.maxRows;
+    const wanted = Math.max(first.rows, Math.min(decision.rows, most));
     const rows = group.fittingRows(wanted, first.rows, this.#lanes.reachBytes(lane));
     const { loaded } = first;
     const batch = queue.take(rows);

@@ -87,6 +87,7 @@ class Simulation {
     this.#lanes = Array.from({ length: load.lanes ?? 1 }, (_, id) => ({
       id,
       bytes: 1_000_000,
+      express: false,
       running: [],
       freeMicros: 0,
     }));

@@ -22,7 +22,7 @@ class Driver {
 
   /** Asks for a decision that is not started. */
   decide(ready: readonly QueueView[]): QueueView {
-    const lane: LaneView = { id: 0, bytes: 1, running: this.#running };
+    const lane: LaneView = { id: 0, bytes: 1, express: false, running: this.#running };
     const snapshot = { ...snapshotOf(ready, this.now), lane, lanes: [lane] };
     const decision = this.policy.next(snapshot);
     assert.ok("run" in decision);

@@ -48,6 +48,6 @@ export function requestView(values: Partial<RequestView> = {}): RequestView {
 }
 
 export function snapshotOf(ready: readonly QueueView[], nowMicros = 0): Snapshot {
-  const lane = { id: 0, bytes: 1_000_000, running: [] };
+  const lane = { id: 0, bytes: 1_000_000, express: false, running: [] };
   return { nowMicros, lane, lanes: [lane], ready };
 }

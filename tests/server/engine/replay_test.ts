@@ -43,7 +43,11 @@ Deno.test("replay() makes the decisions that were recorded, whatever happened", 
           ]),
           faults: { iteration: (_, index) => index % 7 === 5 ? "execution_failed" : undefined },
         },
-        { lanes: 2, decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))) },
+        {
+          lanes: 2,
+          expressMicros: 70,
+          decisionLog: (entry) => log.push(JSON.parse(JSON.stringify(entry))),
+        },
       );
       const leaving: AbortController[] = [];
       let content = 0;
@@ -133,7 +137,14 @@ Deno.test("replay() says where a log cannot be followed", () => {
     () => replay([{ at, event: "expire" }], POLICIES),
     /it names no engine and policy at its start/,
   );
-  const start: LogEntry[] = [{ at, event: "engine", lanes: 1, laneDepth: 1, capacityBytes: 1 }];
+  const start: LogEntry[] = [{
+    at,
+    event: "engine",
+    lanes: 1,
+    laneDepth: 1,
+    capacityBytes: 1,
+    expressMicros: 0,
+  }];
   assert.throws(
     () => replay([...start, { at, event: "policy", name: "mine", seed: 1 }], POLICIES),
     /policy 'mine', which is not given/,
