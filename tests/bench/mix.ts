@@ -6,9 +6,11 @@
 import type { Report } from "../load/report.ts";
 import type { BenchRun } from "./bench_run.ts";
 import { judge, median, pairedRatio, significant, type Verdict } from "./figures.ts";
+import { inferUrl } from "./drive.ts";
 import { generatorCell, sendLoad } from "./load_run.ts";
 import { type Section, verdictCell } from "./report.ts";
 import { SERVER_TITLES, type ServerName, startServer } from "./servers.ts";
+import { runWrk, type WrkRun } from "./wrk.ts";
 
 const LARGE = "peer_cnn", SMALL = "peer_small";
 const CLIENTS = 8;
@@ -37,43 +39,57 @@ const CONTESTANTS: readonly Contestant[] = [
   { title: SERVER_TITLES.fastify, server: "fastify", flags: [] },
 ];
 
+/** What both clients saw. The large model's is wrk, which takes little of the processor. */
+interface Sample {
+  readonly large: WrkRun;
+  readonly small: Report;
+}
+
 /** Each server alone, in turns. */
 export async function measureMix(
   { servers, models, seconds, runs, progress }: BenchRun,
 ): Promise<Section> {
   const contestants = CONTESTANTS.filter(({ server }) => servers.includes(server));
-  const reports = new Map(contestants.map((each): [Contestant, Report[]] => [each, []]));
+  const samples = new Map(contestants.map((each): [Contestant, Sample[]] => [each, []]));
   for (let run = 1; run <= runs; run++) {
     for (const contestant of contestants) {
       progress(`mix: run ${run} of ${runs}, ${contestant.title}`);
       const { server: name, flags } = contestant;
       await using server = await startServer(name, models.repository, ...flags);
-      reports.get(contestant)!.push(
-        await sendLoad({
+      const [large, small] = await Promise.all([
+        runWrk({
+          url: inferUrl(server, LARGE),
+          request: models.models.get(LARGE)!.requests.binary,
+          connections: CLIENTS,
+          seconds,
+        }),
+        sendLoad({
           url: server.url,
           durationSeconds: seconds,
-          models: [
-            { name: LARGE, closed: { concurrency: CLIENTS }, shapes: { x: [1, 3, 224, 224] } },
-            { name: SMALL, arrivals: { kind: "poisson", rate: PER_SECOND }, shapes: { x: [1, 4] } },
-          ],
+          models: [{
+            name: SMALL,
+            arrivals: { kind: "poisson", rate: PER_SECOND },
+            shapes: { x: [1, 4] },
+          }],
         }),
-      );
+      ]);
+      samples.get(contestant)!.push({ large, small });
     }
   }
-  return section(reports);
+  return section(samples);
 }
 
-const throughput = ({ models: [large] }: Report) => large.throughput;
-const p99 = ({ models: [, small] }: Report) => small.intended.p99;
+const throughput = ({ large }: Sample) => large.perSecond;
+const p99 = ({ small: { models: [model] } }: Sample) => model.intended.p99;
 
-function section(all: ReadonlyMap<Contestant, readonly Report[]>): Section {
+function section(all: ReadonlyMap<Contestant, readonly Sample[]>): Section {
   const rows: string[][] = [];
   const verdicts: Verdict[] = [];
   const plain = [...all].filter(([{ server }]) => server !== "sluice");
-  for (const [{ title, server }, reports] of all) {
+  for (const [{ title, server }, samples] of all) {
     const judged = server !== "sluice" ? [] : plain.flatMap(([{ title: other }, theirs]) => {
-      const ratio = (figure: (report: Report) => number) =>
-        pairedRatio(reports.map(figure), theirs.map(figure));
+      const ratio = (figure: (sample: Sample) => number) =>
+        pairedRatio(samples.map(figure), theirs.map(figure));
       const subject = `mix, ${title} against ${other}`;
       return [
         judge(subject, `p99 ÷ ${other}'s`, ratio(p99), "at most", GOAL_P99),
@@ -83,11 +99,11 @@ function section(all: ReadonlyMap<Contestant, readonly Report[]>): Section {
     verdicts.push(...judged);
     rows.push([
       title,
-      significant(median(reports.map(throughput))),
-      significant(median(reports.map(({ models: [, small] }) => small.throughput))),
-      significant(median(reports.map(({ models: [, small] }) => small.intended.p50))),
-      significant(median(reports.map(p99))),
-      generatorCell(reports.find(({ verdict }) => !verdict.valid) ?? reports[0]),
+      significant(median(samples.map(throughput))),
+      significant(median(samples.map(({ small: { models: [model] } }) => model.throughput))),
+      significant(median(samples.map(({ small: { models: [model] } }) => model.intended.p50))),
+      significant(median(samples.map(p99))),
+      generatorCell((samples.find(({ small }) => !small.verdict.valid) ?? samples[0]).small),
       verdictCell(judged),
     ]);
   }
@@ -98,7 +114,7 @@ function section(all: ReadonlyMap<Contestant, readonly Report[]>): Section {
       rows,
     },
     verdicts,
-    data: Object.fromEntries(Array.from(all, ([{ title }, reports]) => [title, reports])),
+    data: Object.fromEntries(Array.from(all, ([{ title }, samples]) => [title, samples])),
   };
 }
 
