@@ -165,18 +165,18 @@ class CpuDevice implements Device {
     const source = await modelSource(model, externalData);
     const fileState = await fileStateOf(model);
     signal?.throwIfAborted();
-    const options = { ownThreads: this.#ownThreads, signal };
+    const measurement = known?.measurement ??
+      await measure(this.#environment, model, source, { ownThreads: this.#ownThreads, signal });
+    this.#findings.set(model.fingerprint, { externalData, measurement });
     const before = this.#heap?.usedBytes() ?? 0;
     const session = await Session.load(this.#environment, source, {
-      ...options,
+      ownThreads: measurement.ownThread ? 1 : this.#ownThreads,
       sharedArena: true,
+      signal,
     });
-    // Whatever else was freed meanwhile: the weights are there.
-    const weightBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
     try {
-      const measurement = known?.measurement ??
-        await measure(this.#environment, model, source, options);
-      this.#findings.set(model.fingerprint, { externalData, measurement });
+      // Whatever else was freed meanwhile: the weights are there.
+      const weightBytes = Math.max((this.#heap?.usedBytes() ?? 0) - before, model.fileBytes);
       const loaded = { session, weightBytes, measurement, fileState };
       const staged = new CpuStagedModel(model, loaded, () => this.#free(staged, session));
       this.#models.add(staged);

@@ -123,7 +123,7 @@ export const STARTERS: readonly Starter[] = [
       maxTokens: CACHE[1],
       endToken: END_TOKEN,
     },
-    samples: [textSample("Three boats lay before the gate:")],
+    samples: [textSample(""), textSample("Three boats lay before the gate:")],
   },
 ];
 

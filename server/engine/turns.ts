@@ -8,7 +8,7 @@ import type { Clock } from "../../models/clock.ts";
 import type { EngineLane } from "./lanes.ts";
 
 /** Longest stretch of iterations run in place before the event loop gets its turn. */
-const TURN_MICROS = 4000;
+const TURN_MICROS = 1000;
 
 /** What is done in a turn. */
 export interface TurnParts {
