@@ -20,8 +20,8 @@ export interface Measurement {
   /** Trials that were short, ascending. */
   readonly shortRuns: readonly ShortRun[];
   /**
-   * Its short runs gain nothing from the threads that models share: such a model runs on the thread
-   * that calls it, does not wait for others to wake up, and leaves them to its neighbours.
+   * Its shortest runs gain nothing from the threads that models share: such a model runs on the
+   * thread that calls it, does not wait for others to wake up, and leaves them to its neighbours.
    */
   readonly ownThread: boolean;
 }
@@ -53,7 +53,9 @@ const MOST_RUNS = 4;
 const LONGEST_TRIAL_MICROS = 250_000;
 /** What looks shorter than this, hop included, is worth holding the event loop for once more. */
 const SHORT_MICROS = 2000;
-/** Shared threads have to make short runs this much shorter to be worth their wake-ups. */
+/** Runs this short are hardly ever quicker for waking other threads up. */
+const WAKE_UPS_COUNT_MICROS = 500;
+/** Shared threads have to make such runs this much shorter to be worth it. */
 const WORTH_SHARING = 0.8;
 /** Of several runs of a trial the shortest counts. */
 const SHORT_TRIALS = 4;
@@ -94,10 +96,18 @@ export async function measure(
   }
   const workingMemory = new WorkingMemory(samples);
   const shared = { arenaWeightBytes, workingMemory, shortRuns, ownThread: false };
-  if (shortTrials.length === 0 || options.ownThreads !== undefined) return shared;
+  const [shortest] = shortRuns;
+  if (shortest === undefined || shortest.micros > WAKE_UPS_COUNT_MICROS) return shared;
+  if (options.ownThreads !== undefined) return shared;
   const alone = await onOwnThread(environment, model, source, shortTrials, options.signal);
-  const gains = shortRuns.every((run, i) => run.micros < alone[i].micros * WORTH_SHARING);
-  return gains ? shared : { ...shared, shortRuns: alone, ownThread: true };
+  return gainsFromSharing(shortest.micros, alone[0].micros)
+    ? shared
+    : { ...shared, shortRuns: alone, ownThread: true };
+}
+
+/** Whether a run is so much quicker with the threads that models share that it should have them. */
+export function gainsFromSharing(sharedMicros: number, aloneMicros: number): boolean {
+  return sharedMicros < aloneMicros * WORTH_SHARING;
 }
 
 /** The same trials without the threads that models share. */
@@ -113,12 +123,12 @@ async function onOwnThread(
   return trials.map(({ inputs }) => {
     using binding = new Binding(session, { inputs, outputs: model.signature.outputs });
     binding.write(inputs.map((input) => [input.data]));
-    return { elements: inputElements(inputs), micros: shortest(binding) };
+    return { elements: inputElements(inputs), micros: quickest(binding) };
   });
 }
 
 /** The first run over bound outputs pays for proving them. */
-function shortest(binding: Binding): number {
+function quickest(binding: Binding): number {
   let micros = Infinity;
   for (let run = 0; run < SHORT_TRIALS; run++) micros = Math.min(micros, binding.run());
   return micros;
@@ -150,7 +160,7 @@ async function runTrial(
   const elements = inputElements(inputs);
   return {
     micros,
-    inPlaceMicros: micros < SHORT_MICROS ? shortest(binding) : undefined,
+    inPlaceMicros: micros < SHORT_MICROS ? quickest(binding) : undefined,
     sample: { elements, arenaBytes: allocated - inUse, tensorBytes: maxInUse - inUse },
   };
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { inPlaceEstimate } from "../../../models/cpu/measure.ts";
+import { gainsFromSharing, inPlaceEstimate } from "../../../models/cpu/measure.ts";
 
 const TRIALS = [{ elements: 10, micros: 20 }, { elements: 80, micros: 40 }];
 
@@ -15,4 +15,10 @@ Deno.test("inPlaceEstimate() goes on in proportion to the largest trial", () => 
 
 Deno.test("inPlaceEstimate() expects nothing where no trial was short", () => {
   assert.equal(inPlaceEstimate([], 1), Infinity);
+});
+
+Deno.test("gainsFromSharing() wants a fifth off the time", () => {
+  assert.equal(gainsFromSharing(160, 125), false);
+  assert.equal(gainsFromSharing(110, 125), false);
+  assert.equal(gainsFromSharing(90, 125), true);
 });
