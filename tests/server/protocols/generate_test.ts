@@ -292,6 +292,20 @@ Deno.test("generate_stream makes no more than 16 KiB that nobody reads, and goes
   assert.equal(events.map(({ text_output }) => text_output).join(""), answer);
 });
 
+Deno.test("generate_stream sends the events of one turn in one write, those of two in two", async () => {
+  const { sequence, response } = await begun(saying("a", "bcde"));
+  for (let step = 0; step < 3; step++) sequence.step();
+  const body = (await response).body!.pipeThrough(new TextDecoderStream()).getReader();
+  const first = await body.read();
+  sequence.run();
+  const second = await body.read();
+  const written = [first, second].map(({ value }) =>
+    eventsOf(value!).map(({ text_output }) => text_output).join("")
+  );
+  assert.deepEqual(written, ["bcd", "e"]);
+  assert.ok((await body.read()).done);
+});
+
 Deno.test("generate_stream ends the sequence of a reader that leaves", async () => {
   const { sequence, response } = await begun(saying("a", "bcd"));
   sequence.step();
