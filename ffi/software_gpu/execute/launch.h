@@ -1,0 +1,71 @@
+/// One launch of a kernel, and the blocks it consists of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../compile/program.h"
+#include "fault.h"
+
+namespace sgpu {
+
+/// How kernels run; set from outside, copied into each launch.
+struct ExecutionOptions {
+  uint64_t instructionBudget = 0;  ///< warp instructions of one launch; 0: no bound. Beyond it: 702
+  uint64_t adversarialSeed = 0;    ///< 0: functional. Else random order of warps and blocks, poisoned
+                                   ///< shared memory and registers, late asynchronous copies
+  bool checkUninitialised = false; ///< reads of memory that nobody wrote are faults
+  bool checkRaces = false;         ///< shared memory touched on both sides of a missing barrier is a fault
+  uint32_t stackBytes = 16384;     ///< local memory of one thread
+};
+
+struct Launch {
+  std::shared_ptr<const Program> program;
+  uint32_t function = 0;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t dynamicShared = 0;
+  bool cooperative = false;        ///< all blocks are resident at once
+  std::vector<uint8_t> params;     ///< laid out as `FunctionCode::params` say
+  uint64_t serial = 0;
+  ExecutionOptions options;
+
+  uint64_t blocks() const { return uint64_t(grid[0]) * grid[1] * grid[2]; }
+  uint32_t threads() const { return block[0] * block[1] * block[2]; }
+};
+
+/// What kernels have done; summed over launches.
+struct ExecutionCounters {
+  uint64_t instructions = 0;   ///< of warps
+  uint64_t bytesRead = 0;      ///< of global memory, by kernels
+  uint64_t bytesWritten = 0;
+};
+
+/// One block in progress. Reused for further blocks of the same launch, since making the frames of
+/// its warps is what costs.
+class BlockRun {
+ public:
+  explicit BlockRun(const Launch& launch);
+  ~BlockRun();
+  /// Begins a block: its index in the grid, x fastest.
+  void start(uint64_t index);
+  /// Runs about so many warp instructions.
+  /// @returns Whether the block has ended.
+  /// @throws Fault
+  bool advance(uint64_t instructions);
+  /// What was done since the last call.
+  ExecutionCounters takeCounters();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Runs all blocks on the calling thread, in order (adversarial: a few at a time, interleaved).
+/// `cooperative` launches keep every block resident.
+/// @throws Fault with kernel, block, thread and line filled in.
+void runGrid(const Launch& launch, ExecutionCounters& counters);
+
+}  // namespace sgpu
