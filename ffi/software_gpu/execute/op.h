@@ -18,7 +18,11 @@ constexpr unsigned kWarpLanes = 32;
 /// What happens to the program counter. Only the warp itself acts on anything but `Next`.
 enum class Flow : uint8_t {
   Next, Branch, IndirectBranch, Call, IndirectCall, Return, Exit, Barrier, Yield,
+  Meet,  ///< a `.sync` of lanes: waits for the living lanes that `slots[kMembers]` names, then `Next`
 };
+
+/// The operand of a `Flow::Meet` that holds each lane's member mask; kNoSlot names all lanes.
+constexpr unsigned kMembers = 17;
 
 struct Op {
   Handler full = nullptr;     ///< for all 32 lanes

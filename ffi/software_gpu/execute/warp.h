@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "../compile/program.h"
+#include "../memory/range_cache.h"
 #include "fault.h"
 #include "launch.h"
 #include "op.h"
@@ -13,6 +15,7 @@
 namespace sgpu {
 
 struct Block;
+class BlockShadow;
 
 /// The registers of one function's activation in one warp. Lanes that called the same function from
 /// the same place together share one; those that did not have their own.
@@ -104,6 +107,8 @@ struct Block {
   uint32_t stackBytes = 0;
   uint64_t random = 0;              ///< state of the seeded choices in adversarial mode
   uint32_t epoch = 0;               ///< barriers passed, for the check of races
+  RangeCache ranges;
+  std::shared_ptr<BlockShadow> shadow;  ///< made by the first access of a launch that asks for checks
 };
 
 /// @throws Fault as the current instruction of a lane.
