@@ -34,6 +34,8 @@ class Decoding {
   /// wider than the instruction's type (`ld.u8 %r`, `cvt.u32.u16`). 16-bit registers report 16 and lie
   /// in 32-bit slots with their upper half unspecified on reading, so handlers mask it.
   virtual unsigned registerBits(const ptx::Operand& operand) = 0;
+  /// Name of the special register that an operand is (`%clock64`), nullptr for any other operand.
+  virtual const char* special(const ptx::Operand& operand) = 0;
   /// Resolves a memory operand of an instruction in `space`.
   virtual Address address(const ptx::Operand& operand, ptx::Space space) = 0;
   /// A table of slots that outlives the op.
@@ -57,8 +59,9 @@ struct OpcodeRow {
   Writes writes = Writes::First;
 };
 
-// One table per file of `execute/`. `bra`, `brx`, `call`, `ret`, `exit`, `bar`/`barrier` without
-// results are the compiler's and the warp's own.
+// One table per family. `bra`, `brx`, `call`, `ret` and `exit` are the compiler's and the warp's own.
+/// `bar` and `barrier` in all forms (only `.red` writes its first operand), `nanosleep`, `trap`, ...
+std::vector<OpcodeRow> controlOpcodes();
 std::vector<OpcodeRow> arithmeticOpcodes();   // add sub mul mad fma div rem min max neg abs ... (integer and float)
 std::vector<OpcodeRow> bitOpcodes();          // and or xor not shl shr bfe bfi prmt lop3 shf popc clz brev ...
 std::vector<OpcodeRow> comparisonOpcodes();   // setp set selp slct testp
