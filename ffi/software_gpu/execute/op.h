@@ -17,9 +17,22 @@ constexpr unsigned kWarpLanes = 32;
 
 /// What happens to the program counter. Only the warp itself acts on anything but `Next`.
 enum class Flow : uint8_t {
-  Next, Branch, IndirectBranch, Call, IndirectCall, Return, Exit, Barrier, Yield,
-  Meet,  ///< a `.sync` of lanes: waits for the living lanes that `slots[kMembers]` names, then `Next`
+  Next,            ///< the handler does all of it
+  Branch,          ///< to `target`
+  IndirectBranch,  ///< slots[0]: 32-bit index into `Program::branchTargets[immediate]`
+  Call,            ///< of function `target` at `Program::callSites[immediate]`
+  IndirectCall,    ///< slots[0]: 64-bit function address; `immediate` as of `Call`
+  Return,          ///< from an entry: exit
+  Exit,
+  Barrier,         ///< of the block, see `BarrierKind`
+  Yield,           ///< the time slice ends here: `nanosleep`
+  Meet,  ///< a `.sync` of lanes: waits for the living lanes that `slots[kMembers]` names, then `Next`;
+         ///< without a handler (`bar.warp.sync`) lanes may wait at different places
 };
+
+/// `Op::variant` of `Flow::Barrier`. slots[0]: 32-bit id; slots[1]: 32-bit count of threads or
+/// kNoSlot; of reductions slots[2] is the result, slots[3] the predicate, which `immediate` 1 negates.
+enum class BarrierKind : uint8_t { Sync, Arrive, CountTrue, AllTrue, AnyTrue };
 
 /// The operand of a `Flow::Meet` that holds each lane's member mask; kNoSlot names all lanes.
 constexpr unsigned kMembers = 17;
