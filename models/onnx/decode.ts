@@ -8,6 +8,7 @@
 import { messageOf, SluiceError } from "../errors.ts";
 import { eachField, MalformedMessage } from "./fields.ts";
 import { readSkeleton } from "./skeleton.ts";
+import { readTensorHeader } from "./tensor_proto.ts";
 
 /** What a value of the graph is. Only tensors travel in requests. */
 export type ValueKind = "tensor" | "sequence" | "map" | "optional" | "sparse tensor" | "unknown";
@@ -122,13 +123,8 @@ class Decoding {
 
   /** Notes where the data lie and gives the tensor's name. */
   tensor(bytes: Uint8Array): string {
-    let name = "", location = "", isExternal = false;
-    eachField(bytes, "A tensor", (number, field) => {
-      if (number === 8) name = field.text();
-      else if (number === 13) location = externalLocation(field.bytes()) ?? location;
-      else if (number === 14) isExternal = field.integer() === 1;
-    });
-    if (isExternal) this.externalData.add(location);
+    const { name, external } = readTensorHeader(bytes);
+    if (external !== undefined) this.externalData.add(external.location);
     return name;
   }
 
@@ -140,15 +136,6 @@ class Decoding {
     });
     return name;
   }
-}
-
-function externalLocation(bytes: Uint8Array): string | undefined {
-  let key = "", value = "";
-  eachField(bytes, "An external data entry", (number, field) => {
-    if (number === 1) key = field.text();
-    else if (number === 2) value = field.text();
-  });
-  return key === "location" ? value : undefined;
 }
 
 const KINDS: Readonly<Record<number, ValueKind>> = {

@@ -58,6 +58,12 @@ export class Field {
     return this.#reader.readVarint(true);
   }
 
+  /** A number of single precision. */
+  float(): number {
+    this.#expect(FIXED32, "a float");
+    return this.#reader.readFloat();
+  }
+
   #expect(wireType: number, what: string): void {
     if (this.#reader.type !== wireType) {
       throw new MalformedMessage(

@@ -152,8 +152,8 @@ function checkFits({ name, datatype, shape, data }: Tensor, header: TensorHeader
 
 /** The datatype of an initialiser whose values can be read. */
 function datatypeIn(header: TensorHeader, fileName: string): Exclude<Datatype, "BYTES"> {
-  const { name, elementType, isExternal } = header;
-  if (isExternal) throw unsupported(fileName, name, "keeps its values in another file");
+  const { name, elementType, external } = header;
+  if (external !== undefined) throw unsupported(fileName, name, "keeps its values in another file");
   const datatype = datatypeOf(elementType);
   if (datatype !== undefined && datatype !== "BYTES") return datatype;
   throw unsupported(fileName, name, `is of ${elementTypeName(elementType)}`);

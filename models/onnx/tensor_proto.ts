@@ -21,8 +21,18 @@ export interface TensorHeader {
   readonly elementType: number;
   /** Exact. */
   readonly shape: readonly number[];
-  /** Its values lie in another file. */
-  readonly isExternal: boolean;
+  /** Present where its values lie in another file. */
+  readonly external?: ExternalData;
+}
+
+/** A piece of another file. */
+export interface ExternalData {
+  /** The file's path, relative to the model's folder, as written. */
+  readonly location: string;
+  /** Where the piece begins. */
+  readonly offset: number;
+  /** Its bytes; to the end of the file when absent. */
+  readonly length?: number;
 }
 
 /**
@@ -33,15 +43,35 @@ export interface TensorHeader {
 export function readTensorHeader(bytes: Uint8Array): TensorHeader {
   let name = "", elementType = 0, isExternal = false;
   const shape: number[] = [];
+  const entries = new Map<string, string>();
   eachField(bytes, "A tensor", (number, field) => {
     if (number === 1) {
       const dims = field.isLengthDelimited ? varints(field.bytes()).map(Number) : [field.integer()];
       shape.push(...dims);
     } else if (number === 2) elementType = field.integer();
     else if (number === 8) name = field.text();
+    else if (number === 13) entries.set(...externalEntry(field.bytes()));
     else if (number === 14) isExternal = field.integer() === 1;
   });
-  return { name, elementType, shape, isExternal };
+  return { name, elementType, shape, ...(isExternal ? { external: externalData(entries) } : {}) };
+}
+
+function externalData(entries: ReadonlyMap<string, string>): ExternalData {
+  const length = entries.get("length");
+  return {
+    location: entries.get("location") ?? "",
+    offset: Number(entries.get("offset") ?? 0),
+    ...(length === undefined ? {} : { length: Number(length) }),
+  };
+}
+
+function externalEntry(bytes: Uint8Array): [key: string, value: string] {
+  let key = "", value = "";
+  eachField(bytes, "An external data entry", (number, field) => {
+    if (number === 1) key = field.text();
+    else if (number === 2) value = field.text();
+  });
+  return [key, value];
 }
 
 /**
@@ -79,7 +109,8 @@ const PACKED_AS_RAW: Partial<Record<Datatype, number>> = { FP32: 4, FP64: 10 };
 
 const LONGEST_VARINT = 10;
 
-function varints(bytes: Uint8Array): bigint[] {
+/** Packed integers, as 64 bits with sign. */
+export function varints(bytes: Uint8Array): bigint[] {
   const values: bigint[] = [];
   let value = 0n, length = 0;
   for (const byte of bytes) {
