@@ -24,9 +24,11 @@ struct Address {
 class Decoding {
  public:
   virtual ~Decoding() = default;
-  /// Byte offset of an operand's value; kNoSlot for `_`. An immediate becomes a constant of `bits`.
+  /// Byte offset of an operand's value; of `_`, of a slot that nobody reads. An immediate becomes a
+  /// constant of `bits`. A register has to take as many bytes as one of `bits` does.
   virtual uint32_t slot(const ptx::Operand& operand, unsigned bits) = 0;
-  /// Index of a predicate operand; an immediate 0 or 1 becomes a constant. Negation is not applied.
+  /// Index of a predicate operand; of `_`, of one that nobody reads. An immediate 0 or 1 becomes a
+  /// constant. Negation is not applied.
   virtual uint32_t predicate(const ptx::Operand& operand) = 0;
   /// Of `d|p`: index of p, or kNoSlot.
   virtual uint32_t secondPredicate(const ptx::Operand& operand) = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,13 +27,22 @@ inline unsigned bytesOf(Type type) { return (bitsOf(type) + 7) / 8; }
 bool isSigned(Type type);
 bool isFloat(Type type);
 
+/// A vector whose `[]` checks: an operand that an instruction ought to have and the text lacks throws
+/// `std::out_of_range`, which the compiler reports with the instruction's line.
+template <class T>
+struct List : std::vector<T> {
+  using std::vector<T>::vector;
+  T& operator[](size_t index) { return this->at(index); }
+  const T& operator[](size_t index) const { return this->at(index); }
+};
+
 struct Operand {
   enum class Kind : uint8_t {
     None,       ///< `_`, a result that nobody wants
     Register,   ///< `%r1`, `!%p1`, `%p1|%p2`, `%tid.x`
     Immediate,  ///< an integer, or the bits of a float
     Symbol,     ///< the address of a variable or function, or a label
-    Memory,     ///< `[%rd1+8]`, `[symbol+4]`, `[64]`
+    Memory,     ///< `[%rd1+8]`, `[symbol+4]`, `[64]`; what follows a comma in it are `elements`
     Vector,     ///< `{%f1, %f2}`; of `call`, a list in parentheses
   };
   Kind kind = Kind::None;
@@ -43,16 +53,16 @@ struct Operand {
   uint64_t bits = 0;          ///< of `Immediate`: two's complement, or the float's bits
   int64_t offset = 0;         ///< of `Memory` and `Symbol`: bytes behind the base
   std::string symbol;         ///< of `Symbol`, and of `Memory` whose base is one
-  std::vector<Operand> elements;
+  List<Operand> elements;
 };
 
 struct Instruction {
   int guard = -1;             ///< predicate register, or -1
   bool guardNegated = false;
   std::string opcode;                  ///< the first word: `ld`, `mma`, `setp`
-  std::vector<std::string> modifiers;  ///< the other words, types included, in order
+  List<std::string> modifiers;  ///< the other words, types included, in order
   Type type = Type::None;              ///< the last modifier that is a type
-  std::vector<Operand> operands;
+  List<Operand> operands;
   uint32_t line = 0;
 
   bool has(const char* modifier) const;
@@ -82,7 +92,7 @@ struct Variable {
   uint64_t bytes = 0;       ///< 0 for `extern .shared x[]`, whose size a launch gives
   uint32_t alignment = 1;
   bool isExtern = false;
-  std::vector<uint8_t> initial;  ///< empty for zeros
+  std::vector<uint8_t> initial;  ///< the first bytes; those behind them are zero
   std::vector<Relocation> relocations;
   uint32_t line = 0;
 };
@@ -112,6 +122,7 @@ struct Module {
   unsigned addressSize = 64;
   std::vector<Function> functions;   ///< a definition replaces its declaration
   std::vector<Variable> variables;   ///< global, const, shared
+  std::unordered_map<std::string, std::string> aliases;  ///< `.alias`: another name of a function
 };
 
 /// Malformed PTX: `what()` names the line and what was expected there.
