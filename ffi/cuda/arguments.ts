@@ -21,10 +21,9 @@ const LEAST_BYTES = 128;
 /** Arguments of one kernel. They have to outlive its launches, not what was launched. */
 export class KernelArguments {
   readonly #values: DataView<ArrayBuffer>;
-  readonly #addresses: BigUint64Array<ArrayBuffer>;
   readonly #parameters: readonly (Layout & { readonly offset: number })[];
-  /** `void** kernelParams`. */
-  readonly pointer: Deno.PointerObject;
+  /** `void** kernelParams`: bytes, since other arrays leave V8's fast path. */
+  readonly addresses: Uint8Array<ArrayBuffer>;
 
   /**
    * Lays the arguments out; all are zero.
@@ -41,13 +40,11 @@ export class KernelArguments {
     });
     this.#values = new DataView(new ArrayBuffer(Math.max(end, LEAST_BYTES)));
     const base = Deno.UnsafePointer.value(Deno.UnsafePointer.of(this.#values));
-    this.#addresses = new BigUint64Array(
+    const addresses = new BigUint64Array(
       new ArrayBuffer(Math.max(this.#parameters.length * 8, LEAST_BYTES)),
     );
-    this.#parameters.forEach(({ offset }, index) => {
-      this.#addresses[index] = base + BigInt(offset);
-    });
-    this.pointer = Deno.UnsafePointer.of(this.#addresses)!;
+    this.#parameters.forEach(({ offset }, index) => addresses[index] = base + BigInt(offset));
+    this.addresses = new Uint8Array(addresses.buffer);
   }
 
   /** Size of each parameter, bytes. */
