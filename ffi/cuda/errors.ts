@@ -1,0 +1,134 @@
+/**
+ * What the CUDA driver refuses, what is refused before it is asked, and why there may be no driver.
+ *
+ * @module
+ */
+
+/** `CUresult` of the failures that code here tells apart. */
+export const CODE = {
+  success: 0,
+  invalidValue: 1,
+  outOfMemory: 2,
+  stubLibrary: 34,
+  noDevice: 100,
+  invalidDevice: 101,
+  invalidContext: 201,
+  invalidHandle: 400,
+  illegalState: 401,
+  notFound: 500,
+  notReady: 600,
+} as const;
+
+/** Names of the codes that failures found here carry; for all others the driver is asked. */
+const NAMES: Readonly<Record<number, string>> = {
+  [CODE.invalidValue]: "CUDA_ERROR_INVALID_VALUE",
+  [CODE.outOfMemory]: "CUDA_ERROR_OUT_OF_MEMORY",
+  [CODE.invalidDevice]: "CUDA_ERROR_INVALID_DEVICE",
+  [CODE.invalidContext]: "CUDA_ERROR_INVALID_CONTEXT",
+  [CODE.invalidHandle]: "CUDA_ERROR_INVALID_HANDLE",
+  [CODE.illegalState]: "CUDA_ERROR_ILLEGAL_STATE",
+  [CODE.notFound]: "CUDA_ERROR_NOT_FOUND",
+};
+
+const AFTER_A_FAULT = "Work enqueued before this call caused it, and every later call of this " +
+  "process fails the same way: end the process and start anew.";
+
+/** Faults after which, as the driver's manual says, the process has to end. */
+const STICKY: ReadonlySet<number> = new Set([
+  214, // ECC_UNCORRECTABLE
+  220, // NVLINK_UNCORRECTABLE
+  226, // CONTAINED
+  700, // ILLEGAL_ADDRESS
+  702, // LAUNCH_TIMEOUT
+  710, // ASSERT
+  714, // HARDWARE_STACK_ERROR
+  715, // ILLEGAL_INSTRUCTION
+  716, // MISALIGNED_ADDRESS
+  717, // INVALID_ADDRESS_SPACE
+  718, // INVALID_PC
+  719, // LAUNCH_FAILED
+  721, // TENSOR_MEMORY_LEAK
+  911, // EXTERNAL_DEVICE
+]);
+
+/** What to do, by code. */
+const HINTS: Readonly<Record<number, string>> = {
+  [CODE.invalidValue]: "Check the arguments: one is outside of what the driver accepts.",
+  [CODE.outOfMemory]: "Free memory of the device, or ask for less; other processes may use it too.",
+  3: "Open the driver with openDriver(), which initialises it.",
+  4: "The driver is shutting down: make no call while the process exits.",
+  46: "Another process holds the device for itself, or it has dropped off the bus: see nvidia-smi.",
+  [CODE.invalidDevice]: "Count the devices first.",
+  200: "The module is neither PTX nor a binary for this device.",
+  [CODE.invalidContext]:
+    "No context is current on this thread, or what was given belongs to another one.",
+  209: "The binary was built for other devices: load PTX, which is compiled for this one.",
+  218: "The PTX is wrong: the compiler's log says where.",
+  222: "The PTX is newer than the driver: update the driver, or compile for an older version.",
+  [CODE.invalidHandle]: "It was disposed before, or belongs to another context.",
+  [CODE.notFound]: 'Names are those in the module, mangled unless declared extern "C".',
+  701: "A block needs more threads, registers or shared memory than the device has for it.",
+  709: "Something else in this process has reset the device: everything made with it is void.",
+  720: "All blocks have to be resident at once: launch fewer, as the occupancy says.",
+  801: "The device or the driver cannot do this.",
+  803: "The library and the kernel's module differ in version: restart after the update.",
+  804: "The compatibility package does not support this device: use the driver's own library.",
+  900: "This call is not allowed while a stream is captured.",
+  901: "The capture failed at an earlier call: end it and begin anew.",
+  910: "The graph differs in its shape: instantiate it anew.",
+  999: "The driver gives no reason: look for Xid messages in the kernel's log.",
+};
+
+/** A call that failed, or would have. */
+export class CudaError extends Error {
+  /** The code by its name in cuda.h, e.g. `CUDA_ERROR_OUT_OF_MEMORY`. */
+  override readonly name: string;
+  /** What to do about it. */
+  readonly hint: string;
+
+  /**
+   * Failure of a call.
+   *
+   * @param call The function of the driver, e.g. `cuMemAlloc_v2`.
+   * @param code `CUresult`.
+   * @param text What is wrong, without a full stop.
+   * @param options A hint, and a name where the driver knows one.
+   */
+  constructor(
+    readonly call: string,
+    readonly code: number,
+    readonly text: string,
+    options: ErrorOptions & { readonly name?: string; readonly hint?: string } = {},
+  ) {
+    const name = options.name ?? NAMES[code] ?? `CUDA_ERROR_${code}`;
+    const hint = options.hint ?? (STICKY.has(code) ? AFTER_A_FAULT : HINTS[code] ?? "");
+    super(`${call} failed with ${name} (${code}): ${text}. ${hint}`.trimEnd(), options);
+    this.name = name;
+    this.hint = hint;
+  }
+
+  /** Whether every later call of this process will fail as well. */
+  get sticky(): boolean {
+    return STICKY.has(this.code);
+  }
+}
+
+/** Why there is no driver to use. */
+export type CudaUnavailableReason =
+  | "not installed" // no such library
+  | "not permitted" // the process runs without a bare --allow-ffi
+  | "wrong library" // a file that is no CUDA driver, or none for this machine
+  | "a stub" // the toolkit's library to link against, which does nothing
+  | "too old" // without a function that is needed
+  | "no device" // a driver without a GPU
+  | "failed"; // a driver that does not start
+
+/** The driver cannot be used. The message is one line and says what to do. */
+export class CudaUnavailableError extends Error {
+  /** Tells the class in a log. */
+  override readonly name = "CudaUnavailableError";
+  /** An error with what to do in its message. */
+  constructor(readonly reason: CudaUnavailableReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
+}
