@@ -12,7 +12,7 @@ struct Fault {
   std::string what;      ///< e.g. `read of 4 bytes behind the end of an allocation of 1024`
   uint64_t address = 0;
   // Filled in where the fault is caught, outwards:
-  std::string kernel;
+  std::string kernel{};
   uint32_t line = 0;     ///< of the PTX text
   uint32_t block[3] = {0, 0, 0};
   uint32_t thread[3] = {0, 0, 0};

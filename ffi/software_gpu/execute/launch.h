@@ -55,6 +55,8 @@ class BlockRun {
   /// @returns Whether the block has ended.
   /// @throws Fault
   bool advance(uint64_t instructions);
+  /// Says in a fault that nobody in particular made where the block is now.
+  void locate(Fault& fault) const;
   /// What was done since the last call.
   ExecutionCounters takeCounters();
 

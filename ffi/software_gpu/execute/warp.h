@@ -8,7 +8,9 @@
 
 #include "../compile/program.h"
 #include "../memory/range_cache.h"
+#include "barrier.h"
 #include "fault.h"
+#include "frame.h"
 #include "launch.h"
 #include "op.h"
 
@@ -17,27 +19,18 @@ namespace sgpu {
 struct Block;
 class BlockShadow;
 
-/// The registers of one function's activation in one warp. Lanes that called the same function from
-/// the same place together share one; those that did not have their own.
-struct Frame {
-  const FunctionCode* function = nullptr;
-  Frame* caller = nullptr;
-  uint32_t returnTo = 0;       ///< op in the caller
-  uint32_t callSite = 0;
-  uint32_t depth = 0;
-  uint32_t lanes = 0;          ///< that have not returned yet
-  uint8_t* registers = nullptr;
-  uint32_t* predicates = nullptr;
-  uint32_t localOffset = 0;    ///< of this activation in each lane's local memory
-};
-
 /// Lanes at one place of the program.
 struct Path {
   uint32_t pc;
   uint32_t mask;
   Frame* frame;
   int barrier;                 ///< that it waits at, or -1
+
+  bool runnable() const { return barrier < 0; }
 };
+
+/// `Path::barrier` of lanes at a `Flow::Meet` whose other members have not come yet.
+constexpr int kMeeting = kBarriers;
 
 /// A `cp.async` whose bytes have not arrived: only adversarial mode holds them back.
 struct PendingCopy {
@@ -84,6 +77,12 @@ struct Warp {
   std::vector<PendingCopy> pending; ///< of `cp.async`
   uint32_t copyGroup[kWarpLanes] = {};  ///< the group that each lane's next `cp.async` joins
 
+  FramePool frames;
+  /// The running path does not give way to lower ones before its slice ends. Every other slice of a
+  /// warp with several paths is so, or one that spins could starve the path it waits for.
+  bool keepsPath = false;
+  uint32_t turn = 0;                ///< which path such a slice is for
+
  private:
   uint32_t cachedMask_ = 0;
   alignas(32) int32_t laneMask_[kWarpLanes] = {};
@@ -103,20 +102,27 @@ struct Block {
   std::vector<Warp> warps;
   uint8_t* shared = nullptr;
   uint32_t sharedBytes = 0;
+  uint32_t dynamicSharedOffset = 0; ///< of `extern .shared` arrays
   uint8_t* local = nullptr;         ///< of all threads, one stack after the other
   uint32_t stackBytes = 0;
+  uint64_t serial = 0;              ///< of the blocks that have run here
   uint64_t random = 0;              ///< state of the seeded choices in adversarial mode
   uint32_t epoch = 0;               ///< barriers passed, for the check of races
   RangeCache ranges;
+  Barrier barriers[kBarriers];
   std::shared_ptr<BlockShadow> shadow;  ///< made by the first access of a launch that asks for checks
 };
+
+/// The next of a sequence of seeded choices.
+inline uint64_t nextRandom(uint64_t& state) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  return state * 0x2545F4914F6CDD1Dull >> 16;
+}
 
 /// @throws Fault as the current instruction of a lane.
 [[noreturn]] void fault(const Op& op, Warp& warp, int code, const std::string& what,
                         uint64_t address = 0, int lane = -1);
-
-/// For `.sync` instructions: every living lane that `members` names has to be in `mask`.
-/// @throws Fault 719
-void requireConverged(const Op& op, Warp& warp, uint32_t mask, uint32_t members);
 
 }  // namespace sgpu

@@ -1,0 +1,153 @@
+#include "frame.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "special_registers.h"
+#include "warp.h"
+
+namespace sgpu {
+namespace {
+
+constexpr size_t kAlignment = 128;  // a slot of 32 lanes, so that vectors never straddle two
+constexpr uint32_t kReturnAddress = 16;  // what a call itself takes of the stack: bounds recursion
+
+struct Free {
+  void operator()(uint8_t* bytes) const { std::free(bytes); }
+};
+
+template <class T>
+void broadcast(uint8_t* slot, uint64_t value) {
+  std::fill_n(reinterpret_cast<T*>(slot), kWarpLanes, static_cast<T>(value));
+}
+
+uint64_t valueOf(const Constant& constant, const Frame& frame, const Warp& warp) {
+  switch (constant.kind) {
+    case Constant::Kind::Value: return constant.value;
+    case Constant::Kind::Local: return frame.localOffset + constant.value;
+    case Constant::Kind::DynamicShared: break;
+  }
+  return warp.block->dynamicSharedOffset + constant.value;
+}
+
+void fillConstants(const Frame& frame, const Warp& warp) {
+  for (const Constant& constant : frame.function->constants) {
+    const uint64_t value = valueOf(constant, frame, warp);
+    if (constant.bits == 1) {
+      frame.predicates[constant.slot] = value ? kAllLanes : 0;
+    } else if (constant.bits == 64) {
+      broadcast<uint64_t>(frame.registers + constant.slot, value);
+    } else {
+      broadcast<uint32_t>(frame.registers + constant.slot, value);
+    }
+  }
+}
+
+template <class T>
+void fillSpecial(uint8_t* slot, const std::string& name, const Warp& warp) {
+  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+    reinterpret_cast<T*>(slot)[lane] = static_cast<T>(specialRegister(name, warp, lane));
+  }
+}
+
+void fillSpecials(const Frame& frame, const Warp& warp, bool onlyOfBlock) {
+  for (const SpecialSlot& special : frame.function->specials) {
+    if (onlyOfBlock && !isBlockSpecial(special.name)) continue;
+    uint8_t* slot = frame.registers + special.slot;
+    if (special.bits == 1) {
+      frame.predicates[special.slot] = specialRegister(special.name, warp, 0) ? kAllLanes : 0;
+    } else if (special.bits == 64) {
+      fillSpecial<uint64_t>(slot, special.name, warp);
+    } else {
+      fillSpecial<uint32_t>(slot, special.name, warp);
+    }
+  }
+}
+
+}  // namespace
+
+struct FramePool::Kept : Frame {
+  std::unique_ptr<uint8_t[], Free> memory;
+  size_t bytes = 0;
+  bool taken = false;
+  bool filled = false;
+  uint64_t block = 0;  ///< serial of the block that its special registers are of
+};
+
+FramePool::FramePool() = default;
+FramePool::FramePool(FramePool&&) noexcept = default;
+FramePool::~FramePool() = default;
+
+Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* caller,
+                       uint32_t lanes) {
+  const Block& block = *warp.block;
+  const FunctionCode& code = block.launch->program->functions[function];
+  uint32_t localOffset = 0;
+  if (caller) {
+    localOffset = caller->localOffset + caller->function->localBytes + kReturnAddress;
+    if (localOffset + code.localBytes > block.stackBytes) {
+      fault(op, warp, kHardwareStackError,
+            "stack overflow: a call of " + code.name + " at depth " +
+                std::to_string(caller->depth + 1) + " needs " +
+                std::to_string(localOffset + code.localBytes) + " bytes of " +
+                std::to_string(block.stackBytes),
+            0, __builtin_ctz(lanes));
+    }
+  }
+  Kept* frame = nullptr;
+  for (const auto& kept : all_) {
+    if (!kept->taken && kept->function == &code) {
+      frame = kept.get();
+      break;
+    }
+  }
+  if (!frame) {
+    frame = all_.emplace_back(std::make_unique<Kept>()).get();
+    const size_t wanted = code.registerBytes + code.predicates * sizeof(uint32_t);
+    frame->bytes = (wanted / kAlignment + 1) * kAlignment;
+    frame->memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, frame->bytes)));
+    if (!frame->memory) throw std::bad_alloc();
+    std::memset(frame->memory.get(), 0, frame->bytes);
+    frame->function = &code;
+    frame->registers = frame->memory.get();
+    frame->predicates = reinterpret_cast<uint32_t*>(frame->registers + code.registerBytes);
+  }
+  if (block.launch->options.adversarialSeed) {
+    std::memset(frame->registers, 0xff, frame->bytes);
+    for (unsigned lane = 0; lane < kWarpLanes && code.localBytes; lane++) {
+      std::memset(warp.local(lane) + localOffset, 0xff, code.localBytes);
+    }
+    frame->filled = false;
+  }
+  if (!frame->filled || frame->localOffset != localOffset) {
+    frame->localOffset = localOffset;
+    fillConstants(*frame, warp);
+  }
+  if (!frame->filled || frame->block != block.serial) {
+    fillSpecials(*frame, warp, frame->filled);
+    frame->block = block.serial;
+  }
+  frame->filled = frame->taken = true;
+  frame->caller = caller;
+  frame->depth = caller ? caller->depth + 1 : 0;
+  frame->lanes = lanes;
+  return frame;
+}
+
+void FramePool::release(Frame* frame) { static_cast<Kept*>(frame)->taken = false; }
+
+void FramePool::releaseAll() {
+  for (const auto& kept : all_) kept->taken = false;
+}
+
+void leaveFrames(Warp& warp, Frame* frame, uint32_t lanes) {
+  while (frame) {
+    Frame* caller = frame->caller;
+    frame->lanes &= ~lanes;
+    if (!frame->lanes) warp.frames.release(frame);
+    frame = caller;
+  }
+}
+
+}  // namespace sgpu
