@@ -90,16 +90,19 @@ struct ByteHistory {
 
 class BlockShadow {
  public:
-  /// The shadow of the warp's block; blank whenever another block has begun in its place.
+  explicit BlockShadow(const Block& block) {
+    const ExecutionOptions& options = block.launch->options;
+    if (options.checkRaces) history_.resize(block.sharedBytes);
+    if (options.checkUninitialised) {
+      shared_.reset(block.sharedBytes);
+      local_.reset(uint64_t(block.stackBytes) * block.warps.size() * kWarpLanes);
+    }
+  }
+
   static BlockShadow& of(Warp& warp) {
     Block& block = *warp.block;
-    if (!block.shadow) block.shadow = std::make_shared<BlockShadow>();
-    BlockShadow& shadow = *block.shadow;
-    if (!shadow.begun_ || !std::equal(block.index, block.index + 3, shadow.index_) ||
-        shadow.serial_ != block.launch->serial) {
-      shadow.begin(block);
-    }
-    return shadow;
+    if (!block.shadow) block.shadow = std::make_shared<BlockShadow>(block);
+    return *block.shadow;
   }
 
   void checkRace(const Op& op, Warp& warp, unsigned lane, uint64_t offset, uint32_t bytes,
@@ -126,18 +129,6 @@ class BlockShadow {
   WrittenBits& localBits() { return local_; }
 
  private:
-  void begin(const Block& block) {
-    begun_ = true;
-    std::copy(block.index, block.index + 3, index_);
-    serial_ = block.launch->serial;
-    const ExecutionOptions& options = block.launch->options;
-    if (options.checkRaces) history_.assign(block.sharedBytes, ByteHistory());
-    if (options.checkUninitialised) {
-      shared_.reset(block.sharedBytes);
-      local_.reset(uint64_t(block.stackBytes) * block.warps.size() * kWarpLanes);
-    }
-  }
-
   static bool conflicts(const Touch& touch, const Warp& warp, uint32_t epoch, bool strong) {
     return touch.epoch == epoch && (touch.many || touch.warp != warp.index) &&
            !(strong && touch.strong);
@@ -163,9 +154,6 @@ class BlockShadow {
           at, static_cast<int>(lane));
   }
 
-  bool begun_ = false;
-  uint32_t index_[3] = {};
-  uint64_t serial_ = 0;
   std::vector<ByteHistory> history_;  // of shared memory
   WrittenBits shared_, local_;
 };
