@@ -30,7 +30,6 @@ void forEachGroup(const Op& op, Warp& warp, uint32_t mask, Apply apply) {
       fault(op, warp, kIllegalInstruction, "the lane is not in the member mask it gives", 0,
             static_cast<int>(first));
     }
-    requireConverged(op, warp, mask, members[first]);
     apply(group, first);
     rest &= ~group;
   }
