@@ -1,0 +1,41 @@
+#include "module.h"
+
+namespace sgpu::ptx {
+
+unsigned bitsOf(Type type) {
+  switch (type) {
+    case Type::None: return 0;
+    case Type::Pred: return 1;
+    case Type::B8: case Type::U8: case Type::S8: return 8;
+    case Type::B16: case Type::U16: case Type::S16: case Type::F16: case Type::BF16: return 16;
+    case Type::B32: case Type::U32: case Type::S32: case Type::F16x2: case Type::BF16x2:
+    case Type::TF32: case Type::F32: return 32;
+    case Type::B64: case Type::U64: case Type::S64: case Type::F64: return 64;
+    case Type::B128: return 128;
+  }
+  return 0;
+}
+
+bool isSigned(Type type) {
+  return type == Type::S8 || type == Type::S16 || type == Type::S32 || type == Type::S64;
+}
+
+bool isFloat(Type type) { return type >= Type::F16; }
+
+bool Instruction::has(const char* modifier) const {
+  for (const std::string& word : modifiers) {
+    if (word == modifier) return true;
+  }
+  return false;
+}
+
+std::string Instruction::text() const {
+  std::string text = opcode;
+  for (const std::string& word : modifiers) text += "." + word;
+  return text;
+}
+
+ParseError::ParseError(uint32_t line, const std::string& message)
+    : line(line), message("PTX line " + std::to_string(line) + ": " + message) {}
+
+}  // namespace sgpu::ptx

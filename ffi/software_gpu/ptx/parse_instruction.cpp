@@ -1,0 +1,182 @@
+// Instructions: guard, opcode with its modifiers, operands.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "parser.h"
+
+namespace sgpu::ptx {
+
+namespace {
+
+/// A list in a list, or coordinates in an address, is the deepest there is.
+constexpr unsigned kMostNested = 4;
+constexpr size_t kLongestNumber = 64;
+
+}  // namespace
+
+Instruction Parser::parseInstruction() {
+  Instruction instruction;
+  instruction.line = current_.line;
+  if (takeMark('@')) {
+    instruction.guardNegated = takeMark('!');
+    instruction.guard = expectRegister("a predicate behind `@`");
+  }
+  instruction.opcode = expectWord("an instruction");
+  while (current_.kind == Kind::Dotted) {
+    std::string modifier(take().text);
+    Type type = typeNamed(modifier);
+    if (type != Type::None) instruction.type = type;
+    instruction.modifiers.push_back(std::move(modifier));
+  }
+  if (!current_.isMark(';')) {
+    do {
+      instruction.operands.push_back(parseOperand(0));
+    } while (takeMark(','));
+  }
+  if (!takeMark(';')) fail("`,` or `;` behind an operand of `" + instruction.text() + "`");
+  return instruction;
+}
+
+Operand Parser::parseOperand(unsigned depth) {
+  if (depth > kMostNested) refuse(current_.line, "operands are nested too deeply");
+  Operand operand;
+  if (takeMark('{')) return parseList('}', depth);
+  if (takeMark('(')) return parseList(')', depth);
+  if (takeMark('[')) return parseMemory(depth);
+  bool negated = takeMark('!');
+  bool negative = !negated && takeMark('-');
+  if (current_.kind == Kind::Number) {
+    if (negated) fail("a predicate behind `!`");
+    return parseImmediate(negative);
+  }
+  if (current_.kind != Kind::Word) fail("an operand");
+  operand.negated = negated || negative;
+  uint32_t line = current_.line;
+  std::string name = takeName();
+  if (name == "_") {
+    operand.kind = Operand::Kind::None;
+  } else if (name == "WARP_SZ") {
+    operand.kind = Operand::Kind::Immediate;
+    operand.literal = Type::S64;
+    operand.bits = negative ? ~uint64_t(31) : 32;
+  } else if ((operand.reg = scopes_->findRegister(name)) >= 0) {
+    operand.kind = Operand::Kind::Register;
+  } else if (name[0] == '%') {
+    refuse(line, "register `" + name + "` is not declared");
+  } else {
+    operand.kind = Operand::Kind::Symbol;
+    operand.symbol = scopes_->resolve(name);
+    operand.offset = parseOffset();
+  }
+  bool mayPair = operand.kind == Operand::Kind::Register || operand.kind == Operand::Kind::None;
+  if (mayPair && takeMark('|')) {
+    if (!current_.is(Kind::Word, "_")) {
+      operand.second = expectRegister("a register behind `|`");
+    } else {
+      take();
+    }
+  }
+  return operand;
+}
+
+Operand Parser::parseList(char close, unsigned depth) {
+  Operand list;
+  list.kind = Operand::Kind::Vector;
+  if (takeMark(close)) return list;
+  do {
+    list.elements.push_back(parseOperand(depth + 1));
+  } while (takeMark(','));
+  expectMark(close, "behind a list of operands");
+  return list;
+}
+
+Operand Parser::parseMemory(unsigned depth) {
+  Operand memory;
+  memory.kind = Operand::Kind::Memory;
+  if (current_.kind == Kind::Word) {
+    uint32_t line = current_.line;
+    std::string name = takeName();
+    memory.reg = scopes_->findRegister(name);
+    if (memory.reg < 0 && name[0] == '%') refuse(line, "register `" + name + "` is not declared");
+    if (memory.reg < 0) memory.symbol = scopes_->resolve(name);
+    memory.offset = parseOffset();
+  } else {
+    bool negative = takeMark('-');
+    uint64_t address = expectInteger("an address", ~uint64_t(0));
+    memory.offset = static_cast<int64_t>(negative ? 0 - address : address);
+  }
+  while (takeMark(',')) memory.elements.push_back(parseOperand(depth + 1));
+  expectMark(']', "behind an address");
+  return memory;
+}
+
+/// An integer; `0f` and `0d` with the bits of a float; or a decimal fraction, which is a double.
+Operand Parser::parseImmediate(bool negative) {
+  Token token = take();
+  std::string text(token.text.substr(0, kLongestNumber));
+  Operand immediate;
+  immediate.kind = Operand::Kind::Immediate;
+  char second = text.size() > 1 && text[0] == '0' ? text[1] : '0';
+  if (second == 'f' || second == 'F' || second == 'd' || second == 'D') {
+    bool single = second == 'f' || second == 'F';
+    size_t digits = single ? 8 : 16;
+    bool good = text.size() == digits + 2 &&
+                text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
+    if (!good) refuse(token.line, "expected a float of " + std::to_string(digits) +
+                                      " hexadecimal digits, found " + token.shown());
+    immediate.literal = single ? Type::F32 : Type::F64;
+    immediate.bits = std::strtoull(text.c_str() + 2, nullptr, 16);
+    if (negative) immediate.bits ^= uint64_t(1) << (single ? 31 : 63);
+    return immediate;
+  }
+  bool hexadecimal = second == 'x' || second == 'X';
+  if (!hexadecimal && text.find_first_of(".eE") != std::string::npos) {
+    char* end = nullptr;
+    double value = std::strtod(text.c_str(), &end);
+    if (*end != 0 || !std::isfinite(value)) {
+      refuse(token.line, "expected a number, found " + token.shown());
+    }
+    if (negative) value = -value;
+    immediate.literal = Type::F64;
+    std::memcpy(&immediate.bits, &value, sizeof value);
+    return immediate;
+  }
+  immediate.literal = Type::S64;
+  immediate.bits = integerOf(token);
+  if (negative) immediate.bits = 0 - immediate.bits;
+  return immediate;
+}
+
+/// `+8`, `-8`, `+-8`, or nothing.
+int64_t Parser::parseOffset() {
+  uint64_t offset = 0;
+  while (current_.isMark('+') || current_.isMark('-')) {
+    bool negative = false;
+    while (current_.isMark('+') || current_.isMark('-')) negative ^= take().isMark('-');
+    uint64_t value = expectInteger("an offset", ~uint64_t(0));
+    offset += negative ? 0 - value : value;
+  }
+  return static_cast<int64_t>(offset);
+}
+
+int Parser::expectRegister(const char* what) {
+  if (current_.kind != Kind::Word) fail(what);
+  uint32_t line = current_.line;
+  std::string name = takeName();
+  int found = scopes_->findRegister(name);
+  if (found < 0) refuse(line, "register `" + name + "` is not declared");
+  return found;
+}
+
+/// A word, joined with the `.x` of a special register.
+std::string Parser::takeName() {
+  if (current_.kind != Kind::Word) fail("a name");
+  std::string name(take().text);
+  if (name[0] == '%' && current_.kind == Kind::Dotted && !current_.spaced) {
+    name += "." + std::string(take().text);
+  }
+  return name;
+}
+
+}  // namespace sgpu::ptx

@@ -1,0 +1,92 @@
+/// The grammar of PTX, by recursive descent over tokens. One file per part of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lexer.h"
+#include "module.h"
+#include "scopes.h"
+
+namespace sgpu::ptx {
+
+/// Type of a word such as `f32`, `None` when it is not one.
+Type typeNamed(std::string_view word);
+
+class Parser {
+ public:
+  Parser(const char* text, size_t length);
+  Module parseModule();
+
+ private:
+  using Kind = Token::Kind;
+
+  /// What may come before a declaration: `.extern .weak`.
+  struct Linkage {
+    bool isExtern = false;
+  };
+
+  // parser.cpp: the module, and what all parts share.
+  void parseTarget();
+  void parseVersion();
+  void parseAlias();
+  void parseLinkage(Linkage& linkage);
+  void declareFunction(Function function);
+  void declareVariable(Variable variable);
+  /// `.loc`, `.file`, `.pragma`, `.section`: what runs does not depend on them.
+  bool skipRemark();
+  [[noreturn]] void fail(const std::string& expected) const;
+  [[noreturn]] void refuse(uint32_t line, const std::string& message) const;
+  Token take();
+  bool takeMark(char mark);
+  bool takeDotted(std::string_view word);
+  void expectMark(char mark, const char* where);
+  std::string expectWord(const char* what);
+  Type expectType(const char* what);
+  uint64_t expectInteger(const char* what, uint64_t most);
+  uint32_t expectAlignment();
+  uint64_t integerOf(const Token& token) const;
+
+  // parse_variable.cpp: variables and their initial values.
+  bool atSpace() const;
+  Variable parseVariable(Linkage linkage);
+  Variable parseParam();
+  std::vector<Variable> parseParams();
+  void parseSizes(Variable& variable, std::vector<uint64_t>& sizes, uint64_t elementBytes);
+  void parseInitial(Variable& variable, std::vector<uint64_t>& sizes, uint64_t elementBytes);
+  uint64_t parseRow(Variable& variable, const std::vector<uint64_t>& sizes, size_t dimension,
+                    uint64_t at, uint64_t elementBytes);
+  void parseValue(Variable& variable, uint64_t at, unsigned bytes);
+  void relocate(Variable& variable, Relocation relocation, uint64_t mask);
+  void put(Variable& variable, uint64_t at, uint64_t bits, unsigned bytes);
+
+  // parse_function.cpp: signatures and bodies.
+  Function parseFunction(bool isEntry);
+  void parseDirectives(Function& function);
+  void parseBody(Function& function);
+  void parseStatement(Function& function);
+  void parseRegisters();
+  void parseLabel(Function& function);
+  Function::Prototype parsePrototype();
+
+  // parse_instruction.cpp
+  Instruction parseInstruction();
+  Operand parseOperand(unsigned depth);
+  Operand parseList(char close, unsigned depth);
+  Operand parseMemory(unsigned depth);
+  Operand parseImmediate(bool negative);
+  int64_t parseOffset();
+  int expectRegister(const char* what);
+  std::string takeName();
+
+  Lexer lexer_;
+  Token current_, next_;
+  Module module_;
+  std::unordered_map<std::string, size_t> functions_, variables_;
+  Scopes* scopes_ = nullptr;  ///< of the function that is being read
+  uint64_t initialBytes_ = 0, mostInitialBytes_;
+};
+
+}  // namespace sgpu::ptx
