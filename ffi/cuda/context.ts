@@ -5,8 +5,10 @@
  */
 import type { CudaDevice } from "./device.ts";
 import type { CudaDriver } from "./driver.ts";
+import { CODE, CudaError } from "./errors.ts";
 import { Owned } from "./owned.ts";
 import { EventPoller, type PollScheduler } from "./poller.ts";
+import type { SymbolName } from "./symbols.ts";
 
 /** What a device sets aside for kernels, and its number in `CUlimit`. */
 export const CONTEXT_LIMITS = { stackBytes: 0, printfBytes: 1, heapBytes: 2 } as const;
@@ -81,6 +83,22 @@ export class Context extends Owned {
       driver.current = this;
     }
     return driver;
+  }
+
+  /**
+   * Makes sure that an object belongs to this context, since the driver may not look.
+   *
+   * @param call The function that will be given it.
+   * @throws {CudaError} When it belongs to another.
+   */
+  owns(call: SymbolName, object: Owned & { readonly context: Context }): void {
+    if (object.context === this) return;
+    throw new CudaError(
+      call,
+      CODE.invalidContext,
+      `the ${object.label} belongs to another ${object.context.label}`,
+      { hint: "Make all that works together in one context." },
+    );
   }
 
   /** How much memory the device has free. */

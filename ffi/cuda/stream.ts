@@ -1,0 +1,131 @@
+/**
+ * Streams: what is enqueued on one runs in order, and beside what is on others.
+ *
+ * @module
+ */
+import type { Context } from "./context.ts";
+import { CODE, CudaError } from "./errors.ts";
+import type { CudaEvent } from "./event.ts";
+import { InFlight } from "./in_flight.ts";
+import { Owned } from "./owned.ts";
+
+// CU_STREAM_NON_BLOCKING: stream 0, which others of the process may use, does not hold it up.
+const NON_BLOCKING = 1;
+
+/** A stream. Disposing it waits for its work; `await using` does so without blocking. */
+export class Stream extends Owned implements AsyncDisposable {
+  /** The context that it belongs to. */
+  readonly context: Context;
+  /** What its work uses. */
+  readonly inFlight: InFlight;
+
+  /**
+   * A stream without work.
+   *
+   * @param priority The lower, the more urgent; see {@linkcode Context.streamPriorities}.
+   * @throws {CudaError}
+   */
+  constructor(context: Context, priority = 0) {
+    const driver = context.enter();
+    const { least, greatest } = context.streamPriorities();
+    if (!Number.isInteger(priority) || priority > least || priority < greatest) {
+      throw new CudaError(
+        "cuStreamCreateWithPriority",
+        CODE.invalidValue,
+        `there is no priority ${priority}`,
+        { hint: `Expected an integer from ${greatest}, the most urgent, to ${least}.` },
+      );
+    }
+    driver.check(
+      "cuStreamCreateWithPriority",
+      driver.symbols.cuStreamCreateWithPriority(driver.out.bytes, NON_BLOCKING, priority),
+    );
+    super(context, `stream ${hex(driver.out.u64)}`, driver.out.u64);
+    this.context = context;
+    this.inFlight = new InFlight(this.label, () => this.#refresh());
+  }
+
+  /** The priority that the driver gave it. */
+  get priority(): number {
+    const handle = this.live("cuStreamGetPriority");
+    const driver = this.context.enter();
+    driver.check(
+      "cuStreamGetPriority",
+      driver.symbols.cuStreamGetPriority(handle, driver.out.bytes),
+    );
+    return driver.out.i32;
+  }
+
+  /**
+   * Whether all its work is done.
+   *
+   * @throws {CudaError} When work has met a fault.
+   */
+  query(): boolean {
+    const handle = this.live("cuStreamQuery");
+    const driver = this.context.enter();
+    const status = driver.symbols.cuStreamQuery(handle);
+    if (status === CODE.notReady) return false;
+    driver.check("cuStreamQuery", status);
+    this.inFlight.finished();
+    return true;
+  }
+
+  /** Waits, without giving way to anything else, until all its work is done. */
+  synchronize(): void {
+    const handle = this.live("cuStreamSynchronize");
+    const driver = this.context.enter();
+    driver.check("cuStreamSynchronize", driver.symbols.cuStreamSynchronize(handle));
+    this.inFlight.finished();
+  }
+
+  /** Settles once all its work is done. */
+  done(): Promise<void> {
+    return this.context.poller.done(this);
+  }
+
+  /** Lets what is enqueued from now on wait for the event as it was last recorded. */
+  wait(event: CudaEvent): void {
+    const handle = this.live("cuStreamWaitEvent");
+    const driver = this.context.enter();
+    this.context.owns("cuStreamWaitEvent", event);
+    driver.check(
+      "cuStreamWaitEvent",
+      driver.symbols.cuStreamWaitEvent(handle, event.live("cuStreamWaitEvent"), 0),
+    );
+  }
+
+  /** Waits for its work without blocking, then disposes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.disposed) return;
+    try {
+      await this.done();
+    } catch (error) {
+      this.releaseFailed(error);
+    }
+    this[Symbol.dispose]();
+  }
+
+  /** Waits and destroys. The driver would not wait, but what copies use may be freed next. */
+  protected override release(handle: bigint): void {
+    const driver = this.context.makeCurrent();
+    const waited = driver.symbols.cuStreamSynchronize(handle);
+    const destroyed = driver.symbols.cuStreamDestroy_v2(handle);
+    this.inFlight.finished();
+    driver.check("cuStreamSynchronize", waited);
+    driver.check("cuStreamDestroy_v2", destroyed);
+  }
+
+  #refresh(): void {
+    try {
+      this.query();
+    } catch {
+      // Whatever it is, the driver keeps it for the next call, and nothing runs after it.
+      this.inFlight.finished();
+    }
+  }
+}
+
+function hex(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}
