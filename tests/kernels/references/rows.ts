@@ -45,3 +45,22 @@ function perRow(
   }
   return result;
 }
+
+/** Layer normalisation of the rows of a matrix. */
+export function layerNorm(
+  x: ArrayLike<number>,
+  scale: ArrayLike<number>,
+  shift: ArrayLike<number>,
+  columns: number,
+  epsilon: number,
+): Float64Array {
+  return perRow(x, { outer: x.length / columns, axis: columns, inner: 1 }, x.length, normalise);
+
+  function normalise(row: number[], _: number, result: Float64Array, at: (i: number) => number) {
+    const mean = row.reduce((sum, value) => sum + value, 0) / columns;
+    const variance = row.reduce((sum, value) => sum + (value - mean) ** 2, 0) / columns;
+    row.forEach((value, i) => {
+      result[at(i)] = (value - mean) / Math.sqrt(variance + epsilon) * scale[i] + shift[i];
+    });
+  }
+}
