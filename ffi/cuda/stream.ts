@@ -18,6 +18,8 @@ export class Stream extends Owned implements AsyncDisposable {
   readonly context: Context;
   /** What its work uses. */
   readonly inFlight: InFlight;
+  /** Whether what is enqueued becomes a graph instead of running; see `captureGraph()`. */
+  capturing = false;
 
   /**
    * A stream without work.
@@ -117,6 +119,7 @@ export class Stream extends Owned implements AsyncDisposable {
   }
 
   #refresh(): void {
+    if (this.capturing) return; // to ask would spoil the capture
     try {
       this.query();
     } catch {
