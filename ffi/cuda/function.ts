@@ -7,7 +7,7 @@ import { CODE } from "./errors.ts";
 import type { CudaModule } from "./module.ts";
 
 /** `CUfunction_attribute`. */
-const ATTRIBUTES = {
+export const FUNCTION_ATTRIBUTES = {
   maxThreadsPerBlock: 0, // CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK
   sharedBytes: 1, // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
   constBytes: 2, // CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES
@@ -19,7 +19,7 @@ const ATTRIBUTES = {
 } as const;
 
 /** What can be asked about a kernel, as a number. */
-export type FunctionAttribute = keyof typeof ATTRIBUTES;
+export type FunctionAttribute = keyof typeof FUNCTION_ATTRIBUTES;
 
 /** A kernel. It lives as long as its module. */
 export class CudaFunction {
@@ -51,7 +51,7 @@ export class CudaFunction {
     const driver = this.module.context.enter();
     const { symbols, out } = driver;
     const handle = this.live("cuFuncGetAttribute");
-    const status = symbols.cuFuncGetAttribute(out.bytes, ATTRIBUTES[attribute], handle);
+    const status = symbols.cuFuncGetAttribute(out.bytes, FUNCTION_ATTRIBUTES[attribute], handle);
     driver.check("cuFuncGetAttribute", status);
     return out.i32;
   }
@@ -66,7 +66,7 @@ export class CudaFunction {
     const handle = this.live("cuFuncSetAttribute");
     driver.check(
       "cuFuncSetAttribute",
-      driver.symbols.cuFuncSetAttribute(handle, ATTRIBUTES.maxDynamicSharedBytes, bytes),
+      driver.symbols.cuFuncSetAttribute(handle, FUNCTION_ATTRIBUTES.maxDynamicSharedBytes, bytes),
     );
   }
 

@@ -21,8 +21,8 @@ export interface LaunchShape {
   readonly cooperative?: boolean;
 }
 
-/** Sizes along x, y and z. */
-type Sizes = readonly [x: number, y: number, z: number];
+/** Numbers of blocks or threads. */
+export type Sizes = readonly [x: number, y: number, z: number];
 
 const GRID_LIMITS = ["maxGridX", "maxGridY", "maxGridZ"] as const;
 const BLOCK_LIMITS = ["maxBlockX", "maxBlockY", "maxBlockZ"] as const;
