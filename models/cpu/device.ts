@@ -12,10 +12,10 @@ import { BoundedMap } from "../bounded_map.ts";
 import type { Device, DeviceFault, Lane, MemoryUse, StagedModel } from "../device.ts";
 import { SluiceError, toSluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
+import { externalDataOf, fileStateOf, modelSource } from "../model_file.ts";
 import { ArenaTrim } from "./arena_trim.ts";
 import { CpuLane } from "./lane.ts";
 import { measure, type Measurement } from "./measure.ts";
-import { externalDataOf, fileStateOf, modelSource } from "./source.ts";
 import { CpuStagedModel } from "./staged_model.ts";
 
 /** Settings of the CPU device. */

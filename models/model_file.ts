@@ -1,15 +1,16 @@
 /**
- * A model's file, checked and read before ONNX Runtime sees it.
+ * A model's file and the files beside it that it keeps weights in, checked and read.
  *
  * @module
  */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { messageOf, SluiceError } from "../errors.ts";
-import { initialState } from "../initial_state.ts";
-import type { Model } from "../model.ts";
-import { decodeOnnx } from "../onnx/decode.ts";
-import { readInitializers } from "../onnx/initializers.ts";
-import type { Tensor } from "../tensor.ts";
+import { messageOf, SluiceError } from "./errors.ts";
+import { initialState } from "./initial_state.ts";
+import type { Model } from "./model.ts";
+import { decodeOnnx } from "./onnx/decode.ts";
+import { readInitializers } from "./onnx/initializers.ts";
+import type { ExternalData } from "./onnx/tensor_proto.ts";
+import type { Tensor } from "./tensor.ts";
 
 /**
  * Other files that a model keeps weights in, as it names them.
@@ -58,24 +59,60 @@ export async function modelSource(
   return path;
 }
 
-function labelOf({ name, version }: Model): string {
+/**
+ * Reads a piece of a file beside a model.
+ *
+ * @param bytes How long it has to be.
+ * @throws {SluiceError} `invalid_argument` when it is not there, or outside the model's folder.
+ */
+export async function readExternalData(
+  model: Model,
+  { location, offset, length }: ExternalData,
+  bytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  await modelSource(model, new Set([location]));
+  const path = join(dirname(model.file.path!), location);
+  const data = new Uint8Array(bytes);
+  let done = 0;
+  using file = await Deno.open(path);
+  await file.seek(offset, Deno.SeekMode.Start);
+  while (done < bytes) {
+    const read = await file.read(data.subarray(done));
+    if (read === null) break;
+    done += read;
+  }
+  if (done === bytes && (length ?? bytes) === bytes) return data;
+  throw new SluiceError(
+    "invalid_argument",
+    `${labelOf(model)} keeps ${bytes} bytes of weights in "${location}" from byte ${offset} on; ` +
+      `it says ${length ?? "to the end"}, and ${done} are there`,
+  );
+}
+
+/** How errors call a model. */
+export function labelOf({ name, version }: Model): string {
   return `Model "${name}" version ${version}`;
 }
 
-/** Calls `read` with the file's content and how errors call it. */
-async function withContent<T>(
+/**
+ * Calls `read` with the file's content and how errors call it. A content that was read for it is
+ * gone afterwards.
+ *
+ * @throws {SluiceError} `invalid_argument` when the file cannot be read.
+ */
+export async function withContent<T>(
   model: Model,
-  read: (content: Uint8Array<ArrayBuffer>, name: string) => T,
+  read: (content: Uint8Array<ArrayBuffer>, name: string) => T | Promise<T>,
 ): Promise<T> {
   const { path, bytes } = model.file;
   const label = labelOf(model);
-  if (bytes !== undefined) return read(bytes, label);
+  if (bytes !== undefined) return await read(bytes, label);
   if (path === undefined) throw new SluiceError("internal", `${label} has no file`);
   const content = await readFile(path, label);
   try {
-    return read(content, `${label} (${basename(path)})`);
+    return await read(content, `${label} (${basename(path)})`);
   } finally {
-    // ONNX Runtime reads the file itself, so this copy goes at once, not when it is collected.
+    // It may be large, so it goes at once, not when it is collected.
     content.buffer.transfer(0);
   }
 }
