@@ -260,9 +260,8 @@ function unavailable(
   advice: string,
   cause?: unknown,
 ): CudaUnavailableError {
-  const text = advice === "" ? what : `${what}: ${advice}.`;
-  const line = `The CUDA driver ${path} cannot be used, ${text}`.replaceAll(/\s*\n\s*/g, " ");
-  return new CudaUnavailableError(reason, line, { cause });
+  const line = `CUDA driver ${path}: ${advice === "" ? what : `${what}; ${advice}.`}`;
+  return new CudaUnavailableError(reason, line.replaceAll(/\s*\n\s*/g, " "), { cause });
 }
 
 function message(cause: unknown): string {
