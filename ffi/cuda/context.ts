@@ -11,7 +11,11 @@ import { EventPoller, type PollScheduler } from "./poller.ts";
 import type { SymbolName } from "./symbols.ts";
 
 /** What a device sets aside for kernels, and its number in `CUlimit`. */
-export const CONTEXT_LIMITS = { stackBytes: 0, printfBytes: 1, heapBytes: 2 } as const;
+export const CONTEXT_LIMITS = {
+  stackBytes: 0, // CU_LIMIT_STACK_SIZE
+  printfBytes: 1, // CU_LIMIT_PRINTF_FIFO_SIZE
+  heapBytes: 2, // CU_LIMIT_MALLOC_HEAP_SIZE
+} as const;
 
 /** Name of a limit. */
 export type ContextLimit = keyof typeof CONTEXT_LIMITS;

@@ -8,27 +8,27 @@ import { CODE, CudaError } from "./errors.ts";
 
 /** What can be asked about a device, and its number in `CUdevice_attribute`. */
 export const DEVICE_ATTRIBUTES = {
-  maxThreadsPerBlock: 1,
-  maxBlockX: 2,
-  maxBlockY: 3,
-  maxBlockZ: 4,
-  maxGridX: 5,
-  maxGridY: 6,
-  maxGridZ: 7,
-  sharedMemoryPerBlock: 8,
-  warpSize: 10,
-  registersPerBlock: 12,
-  multiprocessors: 16,
-  l2CacheBytes: 38,
-  maxThreadsPerMultiprocessor: 39,
-  copyEngines: 40,
-  unifiedAddressing: 41,
-  computeCapabilityMajor: 75,
-  computeCapabilityMinor: 76,
-  sharedMemoryPerMultiprocessor: 81,
-  cooperativeLaunch: 95,
-  sharedMemoryPerBlockOptIn: 97,
-  virtualMemory: 102,
+  maxThreadsPerBlock: 1, // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK
+  maxBlockX: 2, // CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X
+  maxBlockY: 3, // CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y
+  maxBlockZ: 4, // CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z
+  maxGridX: 5, // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X
+  maxGridY: 6, // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y
+  maxGridZ: 7, // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z
+  sharedMemoryPerBlock: 8, // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK
+  warpSize: 10, // CU_DEVICE_ATTRIBUTE_WARP_SIZE
+  registersPerBlock: 12, // CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK
+  multiprocessors: 16, // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+  l2CacheBytes: 38, // CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE
+  maxThreadsPerMultiprocessor: 39, // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+  copyEngines: 40, // CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT
+  unifiedAddressing: 41, // CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING
+  computeCapabilityMajor: 75, // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  computeCapabilityMinor: 76, // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+  sharedMemoryPerMultiprocessor: 81, // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+  cooperativeLaunch: 95, // CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH
+  sharedMemoryPerBlockOptIn: 97, // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+  virtualMemory: 102, // CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
 } as const;
 
 /** Name of an attribute. */

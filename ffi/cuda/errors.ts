@@ -6,17 +6,17 @@
 
 /** `CUresult` of the failures that code here tells apart. */
 export const CODE = {
-  success: 0,
-  invalidValue: 1,
-  outOfMemory: 2,
-  stubLibrary: 34,
-  noDevice: 100,
-  invalidDevice: 101,
-  invalidContext: 201,
-  invalidHandle: 400,
-  illegalState: 401,
-  notFound: 500,
-  notReady: 600,
+  success: 0, // CUDA_SUCCESS
+  invalidValue: 1, // CUDA_ERROR_INVALID_VALUE
+  outOfMemory: 2, // CUDA_ERROR_OUT_OF_MEMORY
+  stubLibrary: 34, // CUDA_ERROR_STUB_LIBRARY
+  noDevice: 100, // CUDA_ERROR_NO_DEVICE
+  invalidDevice: 101, // CUDA_ERROR_INVALID_DEVICE
+  invalidContext: 201, // CUDA_ERROR_INVALID_CONTEXT
+  invalidHandle: 400, // CUDA_ERROR_INVALID_HANDLE
+  illegalState: 401, // CUDA_ERROR_ILLEGAL_STATE
+  notFound: 500, // CUDA_ERROR_NOT_FOUND
+  notReady: 600, // CUDA_ERROR_NOT_READY
 } as const;
 
 /** Names of the codes that failures found here carry; for all others the driver is asked. */
@@ -35,20 +35,20 @@ const AFTER_A_FAULT = "Work enqueued before this call caused it, and every later
 
 /** Faults after which, as the driver's manual says, the process has to end. */
 const STICKY: ReadonlySet<number> = new Set([
-  214, // ECC_UNCORRECTABLE
-  220, // NVLINK_UNCORRECTABLE
-  226, // CONTAINED
-  700, // ILLEGAL_ADDRESS
-  702, // LAUNCH_TIMEOUT
-  710, // ASSERT
-  714, // HARDWARE_STACK_ERROR
-  715, // ILLEGAL_INSTRUCTION
-  716, // MISALIGNED_ADDRESS
-  717, // INVALID_ADDRESS_SPACE
-  718, // INVALID_PC
-  719, // LAUNCH_FAILED
-  721, // TENSOR_MEMORY_LEAK
-  911, // EXTERNAL_DEVICE
+  214, // CUDA_ERROR_ECC_UNCORRECTABLE
+  220, // CUDA_ERROR_NVLINK_UNCORRECTABLE
+  226, // CUDA_ERROR_CONTAINED
+  700, // CUDA_ERROR_ILLEGAL_ADDRESS
+  702, // CUDA_ERROR_LAUNCH_TIMEOUT
+  710, // CUDA_ERROR_ASSERT
+  714, // CUDA_ERROR_HARDWARE_STACK_ERROR
+  715, // CUDA_ERROR_ILLEGAL_INSTRUCTION
+  716, // CUDA_ERROR_MISALIGNED_ADDRESS
+  717, // CUDA_ERROR_INVALID_ADDRESS_SPACE
+  718, // CUDA_ERROR_INVALID_PC
+  719, // CUDA_ERROR_LAUNCH_FAILED
+  721, // CUDA_ERROR_TENSOR_MEMORY_LEAK
+  911, // CUDA_ERROR_EXTERNAL_DEVICE
 ]);
 
 /** What to do, by code. */

@@ -10,8 +10,8 @@ import { Owned } from "./owned.ts";
 import type { Stream } from "./stream.ts";
 
 const UPDATE_FAILURE = 910; // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
-const UPDATE_INFO_BYTES = 24; // CUgraphExecUpdateResultInfo
-const NODE_PARAMS_BYTES = 72; // CUDA_KERNEL_NODE_PARAMS
+const UPDATE_INFO_BYTES = 24; // sizeof(CUgraphExecUpdateResultInfo)
+const NODE_PARAMS_BYTES = 72; // sizeof(CUDA_KERNEL_NODE_PARAMS)
 
 /** `CUgraphExecUpdateResult`. */
 const UPDATE_RESULTS: readonly string[] = [

@@ -9,8 +9,8 @@ import type { CudaEvent } from "./event.ts";
 import { InFlight } from "./in_flight.ts";
 import { Owned } from "./owned.ts";
 
-// CU_STREAM_NON_BLOCKING: stream 0, which others of the process may use, does not hold it up.
-const NON_BLOCKING = 1;
+// Stream 0, which others of the process may use, does not hold it up.
+const NON_BLOCKING = 1; // CU_STREAM_NON_BLOCKING
 
 /** A stream. Disposing it waits for its work; `await using` does so without blocking. */
 export class Stream extends Owned implements AsyncDisposable {

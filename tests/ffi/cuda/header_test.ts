@@ -79,7 +79,7 @@ headerTest("constants have the values that cuda.h gives them", async (header) =>
     if (expected !== value) wrong.push(`${file}: ${name} is ${expected}, not ${value}`);
   }
   assert.deepEqual(wrong, []);
-  assert.ok(checked > 30, `${checked} constants are named by a comment`);
+  assert.ok(checked > 50, `${checked} constants are named by a comment`);
 });
 
 async function* sources(): AsyncGenerator<{ file: string; text: string }> {
@@ -101,15 +101,18 @@ async function prototypesInComments(): Promise<Map<string, string>> {
   return found;
 }
 
-/** Numbers with a comment that says what they are called in C: `maxPitch: 11, // CU_...`. */
+/**
+ * Numbers with a comment that says what they are called in C, as in `warpSize: 10, // CU_...`, and
+ * lists of text of which the n-th stands for n.
+ */
 async function constantsInComments() {
   const found: { file: string; name: string; value: bigint }[] = [];
   for await (const { file, text } of sources()) {
-    for (
-      const [, value, name] of text.matchAll(/(?:=|:) (-?(?:0x)?[\da-f_]+)n?[,;] +\/\/ (CU_\w+)/g)
-    ) {
+    for (const [, value, name] of text.matchAll(/\b([\da-fx_]+)n?[,;] +\/\/ (CU(?:DA)?_\w+)/g)) {
       found.push({ file, name, value: BigInt(value.replaceAll("_", "")) });
     }
+    const entries = text.matchAll(/^ +".*", +\/\/ (CU_\w+)/gm);
+    Array.from(entries, ([, name], index) => found.push({ file, name, value: BigInt(index) }));
   }
   return found;
 }
