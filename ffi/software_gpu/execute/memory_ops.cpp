@@ -10,7 +10,6 @@
 
 #include "../compile/decode.h"
 #include "../memory/places.h"
-#include "../memory/shadow.h"
 #include "modifiers.h"
 
 namespace sgpu {
@@ -202,14 +201,10 @@ void run(const Op& op, Warp& warp, uint32_t mask) {
   const uint32_t bytes = move.bits / 8 * elementsOf(op);
   const Access kind = move.isStore ? (kStrong ? Access::StrongWrite : Access::Write)
                                    : (kStrong ? Access::StrongRead : Access::Read);
+  const Request request{op.slots[0], op.immediate, bytes, kind};
   Places places;
-  kFind(op, warp, mask, bytes, kind, places);
-  if (asksForChecks(warp)) {
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-      const unsigned lane = __builtin_ctz(rest);
-      inspect(op, warp, lane, places.of(lane, bytes), bytes, kind);
-    }
-  }
+  kFind(op, warp, mask, request, places);
+  inspectPlaces(op, warp, mask, request, places);
   if (!kStrong) return move.run(op, warp, mask, places);
   // Stronger than any order that PTX asks for; the host's own model may be weaker.
   std::atomic_thread_fence(std::memory_order_seq_cst);

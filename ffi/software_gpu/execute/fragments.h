@@ -1,0 +1,149 @@
+/// Fragments of `mma`. One register of 32 lanes, read as memory, is a tile of 8 rows that are 4 lanes
+/// wide, whatever its type: rows of A, columns of B, rows of a 16-bit C.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "small_floats.h"
+
+namespace sgpu {
+
+// Element types of A and B. `kPerRow` elements lie in `kRowBytes`; `Sum` is what they are summed in.
+
+struct HalfElement {
+  using Sum = float;
+  static constexpr unsigned kPerRow = 8, kRowBytes = 16;
+  static void widenRow(const uint8_t* row, float* to) {
+#ifdef __F16C__
+    _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(row))));
+#else
+    for (unsigned i = 0; i < kPerRow; i++) {
+      to[i] = halfToFloat(reinterpret_cast<const uint16_t*>(row)[i]);
+    }
+#endif
+  }
+};
+
+struct BfloatElement {
+  using Sum = float;
+  static constexpr unsigned kPerRow = 8, kRowBytes = 16;
+  static void widenRow(const uint8_t* row, float* to) {
+    for (unsigned i = 0; i < kPerRow; i++) {
+      to[i] = bfloatToFloat(reinterpret_cast<const uint16_t*>(row)[i]);
+    }
+  }
+};
+
+struct TensorFloatElement {
+  using Sum = float;
+  static constexpr unsigned kPerRow = 4, kRowBytes = 16;
+  static void widenRow(const uint8_t* row, float* to) {
+    for (unsigned i = 0; i < kPerRow; i++) {
+      to[i] = floatOf(reinterpret_cast<const uint32_t*>(row)[i] & 0xffffe000);  // 10 bits of fraction
+    }
+  }
+};
+
+struct DoubleElement {
+  using Sum = double;
+  static constexpr unsigned kPerRow = 4, kRowBytes = 32;
+  static void widenRow(const uint8_t* row, double* to) { std::memcpy(to, row, kRowBytes); }
+};
+
+template <class T>
+struct ByteElement {
+  using Sum = int32_t;
+  static constexpr unsigned kPerRow = 16, kRowBytes = 16;
+  static void widenRow(const uint8_t* row, int32_t* to) {
+    for (unsigned i = 0; i < kPerRow; i++) to[i] = static_cast<T>(row[i]);
+  }
+};
+
+template <bool kSigned>
+struct NibbleElement {
+  using Sum = int32_t;
+  static constexpr unsigned kPerRow = 32, kRowBytes = 16;
+  static void widenRow(const uint8_t* row, int32_t* to) {
+    for (unsigned i = 0; i < kPerRow; i++) {
+      const int32_t value = row[i / 2] >> (i % 2 * 4) & 15;
+      to[i] = kSigned && value > 7 ? value - 16 : value;
+    }
+  }
+};
+
+/// The tile of one register as 8 rows of a matrix whose rows are `stride` apart.
+template <class Element>
+void widenTile(const uint8_t* tile, typename Element::Sum* to, unsigned stride) {
+  for (unsigned row = 0; row < 8; row++) {
+    Element::widenRow(tile + row * Element::kRowBytes, to + row * stride);
+  }
+}
+
+// Sums: the types of C and D, 8 columns wide.
+
+/// Two registers: each lane holds two neighbouring columns.
+template <class T>
+struct WideSums {
+  using Sum = T;
+  static constexpr unsigned kRegisters = 2;  // of 8 rows
+  static void load(const uint8_t* const* tiles, T* to) {
+    const T* even = reinterpret_cast<const T*>(tiles[0]);
+    const T* odd = reinterpret_cast<const T*>(tiles[1]);
+    for (unsigned lane = 0; lane < 32; lane++) {
+      to[2 * lane] = even[lane];
+      to[2 * lane + 1] = odd[lane];
+    }
+  }
+  static void store(const T* sums, uint8_t* const* tiles) {
+    T* even = reinterpret_cast<T*>(tiles[0]);
+    T* odd = reinterpret_cast<T*>(tiles[1]);
+    for (unsigned lane = 0; lane < 32; lane++) {
+      even[lane] = sums[2 * lane];
+      odd[lane] = sums[2 * lane + 1];
+    }
+  }
+};
+
+/// One register of pairs.
+struct HalfSums {
+  using Sum = float;
+  static constexpr unsigned kRegisters = 1;
+  static void load(const uint8_t* const* tiles, float* to) {
+    widenTile<HalfElement>(tiles[0], to, 8);
+  }
+  static void store(const float* sums, uint8_t* const* tiles) {
+    uint16_t* to = reinterpret_cast<uint16_t*>(tiles[0]);
+    for (unsigned i = 0; i < 64; i++) to[i] = floatToHalf(sums[i]);
+  }
+};
+
+/// Products of 16-bit and TF32 values are exact in binary32, so that fused or not is the same.
+inline float multiplyAdd(float a, float b, float c) {
+#ifdef __FMA__
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+inline double multiplyAdd(double a, double b, double c) { return std::fma(a, b, c); }
+inline int32_t multiplyAdd(int32_t a, int32_t b, int32_t c) { return c + a * b; }
+
+/// c[rows][8] += a[rows][depth] * b[depth][8]; rows come in fours.
+template <class Sum>
+void multiplyTile(const Sum* a, const Sum* b, Sum* c, unsigned rows, unsigned depth) {
+  for (unsigned row = 0; row < rows; row += 4) {
+    Sum sums[4][8];
+    std::memcpy(sums, c + row * 8, sizeof sums);
+    for (unsigned k = 0; k < depth; k++) {
+      for (unsigned i = 0; i < 4; i++) {
+        const Sum left = a[(row + i) * depth + k];
+        for (unsigned n = 0; n < 8; n++) sums[i][n] = multiplyAdd(left, b[k * 8 + n], sums[i][n]);
+      }
+    }
+    std::memcpy(c + row * 8, sums, sizeof sums);
+  }
+}
+
+}  // namespace sgpu
