@@ -19,6 +19,8 @@ const KERNEL_NODE = 0; // CU_GRAPH_NODE_TYPE_KERNEL
  * may be disposed first.
  */
 export class GraphResources extends InFlight {
+  /** A graph is launched again and again. */
+  readonly recurs = true;
   #holders = 1;
 
   /** One more needs them. */

@@ -30,7 +30,6 @@ const UPDATE_RESULTS: readonly string[] = [
 export class GraphExec extends Owned {
   /** The context that it belongs to. */
   readonly context: Context;
-  readonly #streams = new Set<Stream>();
   #resources: GraphResources;
 
   /** Use `Graph.instantiate()`. */
@@ -53,7 +52,7 @@ export class GraphExec extends Owned {
       "cuGraphLaunch",
       driver.symbols.cuGraphLaunch(handle, stream.live("cuGraphLaunch")),
     );
-    if (!this.#streams.has(stream)) this.#inUseBy(stream);
+    stream.inFlight.keep(this);
   }
 
   /** Takes to the device what the first launch would have to. */
@@ -115,29 +114,6 @@ export class GraphExec extends Owned {
     this.#resources.drop();
     const driver = this.context.makeCurrent();
     driver.check("cuGraphExecDestroy", driver.symbols.cuGraphExecDestroy(handle));
-  }
-
-  /** Until the stream has nothing to do: which of its launches was the last is not noted. */
-  #inUseBy(stream: Stream): void {
-    const use = {
-      label: stream.label,
-      refresh: () => {
-        if (!isDone(stream)) return;
-        this.#streams.delete(stream);
-        this.endUse(use);
-      },
-    };
-    this.#streams.add(stream);
-    this.beginUse(use);
-  }
-}
-
-function isDone(stream: Stream): boolean {
-  if (stream.capturing) return false; // to ask would spoil the capture
-  try {
-    return stream.disposed || stream.query();
-  } catch {
-    return true; // after a fault nothing runs
   }
 }
 

@@ -9,6 +9,8 @@ import { CODE, CudaError } from "./errors.ts";
 export interface Use {
   /** Names it in an error. */
   readonly label: string;
+  /** Whether it may begin anew at any time, as a graph does: it is a use even while nothing runs. */
+  readonly recurs?: boolean;
   /** Lets go of whatever has finished. */
   refresh(): void;
 }
@@ -108,12 +110,13 @@ export abstract class Owned implements Disposable {
    * addresses, of which nothing is known here.
    *
    * @param call The function that needs it idle.
+   * @param counts Which uses count; all by default.
    * @throws {CudaError} When some does.
    */
-  idle(call: string): void {
+  idle(call: string, counts: (use: Use) => boolean = () => true): void {
     for (const use of [...this.#uses.keys()]) use.refresh();
-    if (this.#uses.size === 0) return;
-    const users = Array.from(this.#uses.keys(), (use) => use.label);
+    const users = Array.from(this.#uses.keys()).filter(counts).map((use) => use.label);
+    if (users.length === 0) return;
     throw new CudaError(call, CODE.illegalState, `the ${this.label} is in use by ${list(users)}`, {
       hint: "Wait for the work that uses it.",
     });

@@ -52,8 +52,9 @@ export class VirtualRange extends DeviceBytes {
    * Maps or unmaps whole chunks at the end, until `bytes` are mapped and no chunk more. Either all
    * of it happens or, when the device has too little memory, nothing.
    *
-   * Nothing in flight may use the range while it shrinks. Copies and graphs are looked at; that no
-   * kernel does is up to the caller.
+   * Nothing in flight may use the range while it shrinks. Copies are looked at; that no kernel does,
+   * and no graph that was launched, is up to the caller. Graphs that are not running do no harm:
+   * what they hold are addresses.
    *
    * @throws {CudaError}
    */
@@ -67,7 +68,7 @@ export class VirtualRange extends DeviceBytes {
     const chunks = Math.ceil(bytes / this.pool.chunkBytes);
     if (chunks > this.#chunks.length) this.#grow(chunks);
     else if (chunks < this.#chunks.length) {
-      this.idle("cuMemUnmap");
+      this.idle("cuMemUnmap", (use) => use.recurs !== true);
       this.#shrink(chunks);
     }
   }
