@@ -16,7 +16,10 @@ std::unordered_map<std::string_view, Type> makeTypes() {
         "%cluster_ctaid.z", "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
         "%cluster_ctarank", "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt",
         "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi", "%globaltimer_lo",
-        "%globaltimer_hi", "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"}) {
+        "%globaltimer_hi", "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%envreg0",
+        // The workspace of a cooperative launch, where its blocks meet: lower and upper half.
+        "%envreg1", "%envreg2", "%reserved_smem_offset_begin", "%reserved_smem_offset_end",
+        "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1"}) {
     types[name] = Type::U32;
   }
   for (const char* name : {"%gridid", "%clock64", "%globaltimer", "%current_graph_exec"}) {
