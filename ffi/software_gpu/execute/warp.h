@@ -34,6 +34,7 @@ constexpr int kMeeting = kBarriers;
 
 /// A `cp.async` whose bytes have not arrived: only adversarial mode holds them back.
 struct PendingCopy {
+  const Op* op;          ///< that began it
   uint8_t* to;
   const uint8_t* from;
   uint32_t bytes;        ///< copied
@@ -55,6 +56,7 @@ struct Warp {
   uint32_t index = 0;               ///< in its block
   uint32_t alive = 0;               ///< lanes that have not exited
   uint32_t pc = 0, mask = 0;        ///< the path that runs now
+  uint32_t carry = 0;               ///< of each lane, between `add.cc` and `addc`
   uint64_t instructions = 0;
   uint64_t bytesRead = 0, bytesWritten = 0;
 

@@ -152,11 +152,10 @@ void decodeVote(const Instruction& instruction, Decoding& decoding, Op& op) {
 template <class T, bool kAll>
 void match(const Op& op, Warp& warp, uint32_t mask) {
   const T* value = lanes<T>(op, warp, 1);
-  uint32_t equal[kWarpLanes];
+  uint32_t equal[kWarpLanes] = {};
   forEachGroup(op, warp, mask, [&](uint32_t group, unsigned first) {
     for (uint32_t rest = group; rest; rest &= rest - 1) {
       const unsigned lane = __builtin_ctz(rest);
-      equal[lane] = 0;
       for (uint32_t others = group; others; others &= others - 1) {
         const unsigned other = __builtin_ctz(others);
         equal[lane] |= static_cast<uint32_t>(value[other] == value[lane]) << other;
@@ -288,11 +287,6 @@ void decodeElect(const Instruction& instruction, Decoding& decoding, Op& op) {
   op.full = op.partial = elect;
 }
 
-void nothing(const Op&, Warp&, uint32_t) {}
-
-/// Register budgets and overlap of dependent grids: of no effect on what a kernel computes here.
-void decodeNothing(const Instruction&, Decoding&, Op& op) { op.full = op.partial = nothing; }
-
 }  // namespace
 
 std::vector<OpcodeRow> warpOpcodes() {
@@ -303,8 +297,6 @@ std::vector<OpcodeRow> warpOpcodes() {
       {"redux", decodeReduce},
       {"activemask", decodeActiveMask},
       {"elect", decodeElect},
-      {"setmaxnreg", decodeNothing, Writes::Nothing},
-      {"griddepcontrol", decodeNothing, Writes::Nothing},
   };
 }
 
