@@ -5,7 +5,10 @@
  */
 import type { ConformanceCase } from "./case.ts";
 import { DEVICE_CASES } from "./devices.ts";
+import { GRAPH_CASES } from "./graphs.ts";
+import { LAUNCH_CASES } from "./launches.ts";
 import { MEMORY_CASES } from "./memory.ts";
+import { MODULE_CASES } from "./modules.ts";
 import { STREAM_CASES } from "./streams.ts";
 import { VIRTUAL_MEMORY_CASES } from "./virtual_memory.ts";
 
@@ -15,4 +18,7 @@ export const CASES: readonly ConformanceCase[] = [
   ...MEMORY_CASES,
   ...VIRTUAL_MEMORY_CASES,
   ...STREAM_CASES,
+  ...MODULE_CASES,
+  ...LAUNCH_CASES,
+  ...GRAPH_CASES,
 ];
