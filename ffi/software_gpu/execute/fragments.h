@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
 #include "small_floats.h"
 
 namespace sgpu {
@@ -119,30 +123,49 @@ struct HalfSums {
   }
 };
 
+/// Eight sums at once, of a kind that compilers keep in registers.
+template <class Sum>
+struct EightOf {
+  typedef Sum Type __attribute__((vector_size(8 * sizeof(Sum)), aligned(4)));
+};
+
 /// Products of 16-bit and TF32 values are exact in binary32, so that fused or not is the same.
-inline float multiplyAdd(float a, float b, float c) {
-#ifdef __FMA__
-  return __builtin_fmaf(a, b, c);
+inline EightOf<float>::Type multiplyAdd(float a, EightOf<float>::Type b, EightOf<float>::Type c) {
+#if defined(__AVX__) && defined(__FMA__)
+  return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
 #else
   return a * b + c;
 #endif
 }
-inline double multiplyAdd(double a, double b, double c) { return std::fma(a, b, c); }
-inline int32_t multiplyAdd(int32_t a, int32_t b, int32_t c) { return c + a * b; }
+inline EightOf<int32_t>::Type multiplyAdd(int32_t a, EightOf<int32_t>::Type b,
+                                          EightOf<int32_t>::Type c) {
+  return a * b + c;
+}
+inline EightOf<double>::Type multiplyAdd(double a, EightOf<double>::Type b,
+                                         EightOf<double>::Type c) {
+  for (unsigned i = 0; i < 8; i++) c[i] = std::fma(a, b[i], c[i]);
+  return c;
+}
 
 /// c[rows][8] += a[rows][depth] * b[depth][8]; rows come in fours.
 template <class Sum>
-void multiplyTile(const Sum* a, const Sum* b, Sum* c, unsigned rows, unsigned depth) {
-  for (unsigned row = 0; row < rows; row += 4) {
-    Sum sums[4][8];
-    std::memcpy(sums, c + row * 8, sizeof sums);
+inline __attribute__((always_inline)) void multiplyTile(const Sum* a, const Sum* b, Sum* c,
+                                                        unsigned rows, unsigned depth) {
+  using Eight = typename EightOf<Sum>::Type;
+  Eight* sums = reinterpret_cast<Eight*>(c);
+  const Eight* right = reinterpret_cast<const Eight*>(b);
+  for (unsigned row = 0; row < rows; row += 4, a += 4 * depth, sums += 4) {
+    Eight sum0 = sums[0], sum1 = sums[1], sum2 = sums[2], sum3 = sums[3];
     for (unsigned k = 0; k < depth; k++) {
-      for (unsigned i = 0; i < 4; i++) {
-        const Sum left = a[(row + i) * depth + k];
-        for (unsigned n = 0; n < 8; n++) sums[i][n] = multiplyAdd(left, b[k * 8 + n], sums[i][n]);
-      }
+      sum0 = multiplyAdd(a[k], right[k], sum0);
+      sum1 = multiplyAdd(a[depth + k], right[k], sum1);
+      sum2 = multiplyAdd(a[2 * depth + k], right[k], sum2);
+      sum3 = multiplyAdd(a[3 * depth + k], right[k], sum3);
     }
-    std::memcpy(c + row * 8, sums, sizeof sums);
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
   }
 }
 

@@ -43,19 +43,17 @@ void multiplyBounded(const int32_t* a, const int32_t* b, int32_t* c, unsigned ro
 }
 
 template <class A, class B, class Sums>
-void multiply(const Op& op, Warp& warp, uint32_t mask) {
+inline __attribute__((always_inline)) void multiplyShape(const Op& op, Warp& warp, unsigned bands,
+                                                         unsigned depth) {
   using Sum = typename Sums::Sum;
-  requireAllLanes(op, warp, mask);
-  const unsigned bands = op.variant & kSixteenRows ? 2 : 1;  // of 8 rows
-  const unsigned depth = static_cast<unsigned>(op.immediate);
   const unsigned steps = depth / A::kPerRow;
   constexpr unsigned kDepth = std::max(A::kPerRow * 2, 16u);
   alignas(64) Sum a[16 * kDepth], columns[8 * kDepth], b[8 * kDepth], c[16 * 8];
-  for (unsigned i = 0; i < steps * bands; i++) {
-    const unsigned band = i % bands, step = i / bands;
-    widenTile<A>(warp.registers + op.more[kA + i], a + band * 8 * depth + step * A::kPerRow, depth);
-  }
   for (unsigned step = 0; step < steps; step++) {
+    for (unsigned band = 0; band < bands; band++) {
+      widenTile<A>(warp.registers + op.more[kA + step * bands + band],
+                   a + band * 8 * depth + step * A::kPerRow, depth);
+    }
     widenTile<B>(warp.registers + op.more[kB + step], columns + step * B::kPerRow, depth);
   }
   for (unsigned k = 0; k < depth; k++) {
@@ -67,17 +65,25 @@ void multiply(const Op& op, Warp& warp, uint32_t mask) {
     Sums::load(before.at + band * Sums::kRegisters, c + band * 64);
   }
   if constexpr (std::is_same_v<Sum, int32_t>) {
-    if (op.variant & kSaturate) {
-      multiplyBounded(a, b, c, bands * 8, depth);
-    } else {
-      multiplyTile(a, b, c, bands * 8, depth);
-    }
+    if (op.variant & kSaturate) multiplyBounded(a, b, c, bands * 8, depth);
+    else multiplyTile(a, b, c, bands * 8, depth);
   } else {
     multiplyTile(a, b, c, bands * 8, depth);
   }
   for (unsigned band = 0; band < bands; band++) {
     Sums::store(c + band * 64, after.at + band * Sums::kRegisters);
   }
+}
+
+template <class A, class B, class Sums>
+void multiply(const Op& op, Warp& warp, uint32_t mask) {
+  requireAllLanes(op, warp, mask);
+  const unsigned bands = op.variant & kSixteenRows ? 2 : 1;  // of 8 rows
+  const unsigned depth = static_cast<unsigned>(op.immediate);
+  // The shape that kernels use is compiled on its own: its loops unroll.
+  constexpr unsigned kUsual = 2 * A::kPerRow;
+  if (bands == 2 && depth == kUsual) multiplyShape<A, B, Sums>(op, warp, 2, kUsual);
+  else multiplyShape<A, B, Sums>(op, warp, bands, depth);
 }
 
 /// m8n8k128 and m16n8k256 of single bits: sums of the ones in `a op b`.
