@@ -7,6 +7,7 @@ import type { Context } from "./context.ts";
 import { CODE } from "./errors.ts";
 import { GraphExec } from "./graph_exec.ts";
 import { InFlight } from "./in_flight.ts";
+import { type KernelNode, readKernelNode } from "./kernel_node.ts";
 import { Owned } from "./owned.ts";
 import type { Stream } from "./stream.ts";
 
@@ -33,14 +34,6 @@ export class GraphResources extends InFlight {
   drop(): void {
     if (--this.#holders === 0) this.finished();
   }
-}
-
-/** A launch of a kernel in a graph. */
-export interface KernelNode {
-  /** What it belongs to. */
-  readonly graph: Graph;
-  /** `CUgraphNode`. */
-  readonly handle: bigint;
 }
 
 /** A graph as captured. */
@@ -84,7 +77,7 @@ export class Graph extends Owned {
     const nodes: KernelNode[] = [];
     for (const handle of handles) {
       driver.check("cuGraphNodeGetType", symbols.cuGraphNodeGetType(handle, out.bytes));
-      if (out.i32 === KERNEL_NODE) nodes.push({ graph: this, handle });
+      if (out.i32 === KERNEL_NODE) nodes.push(readKernelNode(this, handle));
     }
     return nodes;
   }

@@ -4,14 +4,14 @@
  * @module
  */
 import type { Context } from "./context.ts";
-import type { Graph, GraphResources, KernelNode } from "./graph.ts";
+import type { Graph, GraphResources } from "./graph.ts";
+import { type KernelNode, kernelNodeParams } from "./kernel_node.ts";
 import type { KernelLaunch } from "./launch.ts";
 import { Owned } from "./owned.ts";
 import type { Stream } from "./stream.ts";
 
 const UPDATE_FAILURE = 910; // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
 const UPDATE_INFO_BYTES = 24; // sizeof(CUgraphExecUpdateResultInfo)
-const NODE_PARAMS_BYTES = 72; // sizeof(CUDA_KERNEL_NODE_PARAMS)
 
 /** `CUgraphExecUpdateResult`. */
 const UPDATE_RESULTS: readonly string[] = [
@@ -105,7 +105,7 @@ export class GraphExec extends Owned {
     const driver = this.context.enter();
     const handle = this.live(call);
     node.graph.live(call);
-    driver.check(call, driver.symbols[call](handle, node.handle, nodeParams(launch, call)));
+    driver.check(call, driver.symbols[call](handle, node.handle, kernelNodeParams(launch, call)));
     this.#resources.keep(launch.kernel.module);
   }
 
@@ -115,16 +115,4 @@ export class GraphExec extends Owned {
     const driver = this.context.makeCurrent();
     driver.check("cuGraphExecDestroy", driver.symbols.cuGraphExecDestroy(handle));
   }
-}
-
-/** `CUDA_KERNEL_NODE_PARAMS`: function, grid, block, shared memory, arguments; the rest is zero. */
-function nodeParams(launch: KernelLaunch, call: string): Uint8Array<ArrayBuffer> {
-  const params = new DataView(new ArrayBuffer(NODE_PARAMS_BYTES));
-  params.setBigUint64(0, launch.kernel.live(call), true);
-  [...launch.grid, ...launch.block, launch.sharedBytes].forEach((value, index) =>
-    params.setUint32(8 + index * 4, value, true)
-  );
-  const { addresses } = launch.arguments;
-  params.setBigUint64(40, Deno.UnsafePointer.value(Deno.UnsafePointer.of(addresses)), true);
-  return new Uint8Array(params.buffer);
 }

@@ -61,13 +61,29 @@ class Bench implements Disposable {
   }
 }
 
+/** As the driver sees it. */
+function isCapturing(stream: Stream): boolean {
+  const { driver } = stream.context;
+  const handle = stream.live("cuStreamIsCapturing");
+  driver.check(
+    "cuStreamIsCapturing",
+    driver.symbols.cuStreamIsCapturing(handle, driver.out.bytes),
+  );
+  return driver.out.i32 !== 0;
+}
+
 /** Capture and graphs. */
 export const GRAPH_CASES: readonly ConformanceCase[] = [
   {
     name: "what is captured does not run; every launch of the graph runs it",
     run(context) {
       using bench = new Bench(context);
-      using graph = captureGraph(bench.stream, () => bench.scale(3).enqueue(bench.stream));
+      assert.equal(isCapturing(bench.stream), false);
+      using graph = captureGraph(bench.stream, () => {
+        assert.equal(isCapturing(bench.stream), true);
+        bench.scale(3).enqueue(bench.stream);
+      });
+      assert.equal(isCapturing(bench.stream), false);
       assert.equal(bench.read(), 1);
       using exec = graph.instantiate();
       assert.equal(bench.read(), 1);
@@ -92,6 +108,12 @@ export const GRAPH_CASES: readonly ConformanceCase[] = [
         number.fill({ bits: 32, value: 0 }, 0, 1, stream);
       });
       assert.equal(graph.kernelNodes().length, 6);
+      const { grid, block, sharedBytes } = graph.kernelNodes()[0];
+      assert.deepEqual({ grid, block, sharedBytes }, {
+        grid: [1, 1, 1],
+        block: [1, 1, 1],
+        sharedBytes: 0,
+      });
       using exec = graph.instantiate();
       exec.upload(stream);
       exec.launch(stream);
