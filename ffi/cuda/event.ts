@@ -72,7 +72,8 @@ export class CudaEvent extends Owned {
    */
   query(): boolean {
     const handle = this.live("cuEventQuery");
-    const driver = this.context.enter();
+    // Not enter(): what disposing something else has left says nothing about this.
+    const driver = this.context.makeCurrent();
     const status = driver.symbols.cuEventQuery(handle);
     if (status === CODE.notReady) return false;
     driver.check("cuEventQuery", status);

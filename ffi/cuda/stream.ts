@@ -65,7 +65,8 @@ export class Stream extends Owned implements AsyncDisposable {
    */
   query(): boolean {
     const handle = this.live("cuStreamQuery");
-    const driver = this.context.enter();
+    // Not enter(): what disposing something else has left says nothing about this.
+    const driver = this.context.makeCurrent();
     const status = driver.symbols.cuStreamQuery(handle);
     if (status === CODE.notReady) return false;
     driver.check("cuStreamQuery", status);
