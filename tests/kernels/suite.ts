@@ -1,5 +1,5 @@
 /**
- * The kernel suite: kernels as people write them, for three targets, with what must come out.
+ * The kernel suite: kernels as people and compilers write them, with what must come out.
  *
  * @module
  */
@@ -8,17 +8,45 @@ import { SUITE_TARGETS } from "./sources.ts";
 import { atomicCases } from "./suite/atomics.ts";
 import { attentionCases } from "./suite/attention.ts";
 import { convolutionCases } from "./suite/convolution.ts";
+import { cooperativeCases } from "./suite/cooperative.ts";
+import { cubCases } from "./suite/cub.ts";
 import { gemmCases } from "./suite/gemm.ts";
+import { languageCases } from "./suite/language.ts";
 import { normCases } from "./suite/norms.ts";
+import { numbaCases } from "./suite/numba.ts";
+import { tritonCases } from "./suite/triton.ts";
 
-/** Every case, for one target after another. */
-export const SUITE: readonly (KernelCase & { readonly ptx: URL })[] = SUITE_TARGETS.flatMap(
-  (target) =>
-    [...gemmCases, ...normCases, ...convolutionCases, ...attentionCases, ...atomicCases].map(
-      (one) => ({
-        ...one,
-        name: `${one.name} (sm_${target})`,
-        ptx: new URL(`ptx/${one.module}.sm_${target}.ptx`, import.meta.url),
-      }),
-    ),
-);
+/** A case with the PTX that it runs. */
+export interface SuiteCase extends KernelCase {
+  /** Architecture that the PTX is for, e.g. `90` for `sm_90`: older GPUs refuse it. */
+  readonly target: number;
+  /** Where the PTX is. */
+  readonly ptx: URL;
+}
+
+/** Every case, for every target that its PTX was made for. */
+export const SUITE: readonly SuiteCase[] = [
+  ...SUITE_TARGETS.flatMap((target) =>
+    [
+      ...gemmCases,
+      ...normCases,
+      ...convolutionCases,
+      ...attentionCases,
+      ...atomicCases,
+      ...cubCases,
+      ...cooperativeCases,
+      ...languageCases,
+    ].map((one) => forTarget(one, target))
+  ),
+  ...tritonCases.map((one) => forTarget(one, one.target)),
+  ...numbaCases.map((one) => forTarget(one, 80)),
+];
+
+function forTarget(one: KernelCase, target: number): SuiteCase {
+  return {
+    ...one,
+    name: `${one.name} (sm_${target})`,
+    target,
+    ptx: new URL(`ptx/${one.module}.sm_${target}.ptx`, import.meta.url),
+  };
+}
