@@ -45,22 +45,26 @@ void fillConstants(const Frame& frame, const Warp& warp) {
 }
 
 template <class T>
-void fillSpecial(uint8_t* slot, const std::string& name, const Warp& warp) {
+void fillLanes(uint8_t* slot, SpecialRead read, const Warp& warp) {
   for (unsigned lane = 0; lane < kWarpLanes; lane++) {
-    reinterpret_cast<T*>(slot)[lane] = static_cast<T>(specialRegister(name, warp, lane));
+    reinterpret_cast<T*>(slot)[lane] = static_cast<T>(read(warp, lane));
   }
 }
 
 void fillSpecials(const Frame& frame, const Warp& warp, bool onlyOfBlock) {
   for (const SpecialSlot& special : frame.function->specials) {
-    if (onlyOfBlock && !isBlockSpecial(special.name)) continue;
+    const SpecialRegister* known = specialRegister(special.name);
+    if (!known) {
+      throw Fault{kIllegalInstruction, "there is no special register " + special.name};
+    }
+    if (onlyOfBlock && known->changes != SpecialRegister::Changes::ByBlock) continue;
     uint8_t* slot = frame.registers + special.slot;
     if (special.bits == 1) {
-      frame.predicates[special.slot] = specialRegister(special.name, warp, 0) ? kAllLanes : 0;
+      frame.predicates[special.slot] = known->read(warp, 0) ? kAllLanes : 0;
     } else if (special.bits == 64) {
-      fillSpecial<uint64_t>(slot, special.name, warp);
+      fillLanes<uint64_t>(slot, known->read, warp);
     } else {
-      fillSpecial<uint32_t>(slot, special.name, warp);
+      fillLanes<uint32_t>(slot, known->read, warp);
     }
   }
 }

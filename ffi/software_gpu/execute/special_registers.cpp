@@ -8,7 +8,7 @@
 namespace sgpu {
 namespace {
 
-using Read = uint64_t (*)(const Warp& warp, unsigned lane);
+using Changes = SpecialRegister::Changes;
 
 uint32_t thread(const Warp& warp, unsigned lane) { return warp.index * kWarpLanes + lane; }
 const Launch& launchOf(const Warp& warp) { return *warp.block->launch; }
@@ -38,16 +38,9 @@ uint64_t nanoseconds(const Warp&, unsigned) {
              std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-enum class Changes : uint8_t { Never, ByBlock, Always };
-
-struct Special {
-  Read read;
-  Changes changes = Changes::Never;
-};
-
 // A grid without clusters is one of clusters of one block.
-const std::unordered_map<std::string, Special>& specials() {
-  static const std::unordered_map<std::string, Special> table = {
+const std::unordered_map<std::string, SpecialRegister>& specials() {
+  static const std::unordered_map<std::string, SpecialRegister> table = {
       {"%tid.x", {threadIndex<0>}}, {"%tid.y", {threadIndex<1>}}, {"%tid.z", {threadIndex<2>}},
       {"%tid.w", {always<0>}},
       {"%ntid.x", {blockThreads<0>}}, {"%ntid.y", {blockThreads<1>}},
@@ -101,32 +94,14 @@ const std::unordered_map<std::string, Special>& specials() {
   return table;
 }
 
-const Special* find(const std::string& name) {
+}  // namespace
+
+const SpecialRegister* specialRegister(const std::string& name) {
   const auto found = specials().find(name);
   if (found != specials().end()) return &found->second;
   // Nobody sets the environment's registers or counts performance events here.
-  static const Special zero = {always<0>};
+  static const SpecialRegister zero = {always<0>};
   return name.rfind("%envreg", 0) == 0 || name.rfind("%pm", 0) == 0 ? &zero : nullptr;
-}
-
-}  // namespace
-
-bool isSpecial(const std::string& name) { return find(name) != nullptr; }
-
-bool isVolatileSpecial(const std::string& name) {
-  const Special* special = find(name);
-  return special && special->changes == Changes::Always;
-}
-
-bool isBlockSpecial(const std::string& name) {
-  const Special* special = find(name);
-  return special && special->changes == Changes::ByBlock;
-}
-
-uint64_t specialRegister(const std::string& name, const Warp& warp, unsigned lane) {
-  const Special* special = find(name);
-  if (!special) throw Fault{kIllegalInstruction, "there is no special register " + name};
-  return special->read(warp, lane);
 }
 
 }  // namespace sgpu

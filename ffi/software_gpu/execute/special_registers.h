@@ -8,13 +8,19 @@ namespace sgpu {
 
 struct Warp;
 
-/// Its value changes while a kernel runs, so that each read asks for it.
-bool isVolatileSpecial(const std::string& name);
-/// Its value differs from block to block of one launch.
-bool isBlockSpecial(const std::string& name);
-bool isSpecial(const std::string& name);
+using SpecialRead = uint64_t (*)(const Warp& warp, unsigned lane);
 
-/// @throws Fault 715 for a name that is none
-uint64_t specialRegister(const std::string& name, const Warp& warp, unsigned lane);
+struct SpecialRegister {
+  enum class Changes : uint8_t {
+    Never,
+    ByBlock,  ///< differs between the blocks of one launch
+    Always,   ///< while a kernel runs, so that each read asks for it
+  };
+  SpecialRead read;
+  Changes changes = Changes::Never;
+};
+
+/// @returns nullptr for a name that is none.
+const SpecialRegister* specialRegister(const std::string& name);
 
 }  // namespace sgpu
