@@ -18,8 +18,10 @@ export interface GatewayConfig {
   readonly port: number;
   /** Folder of the models; `./repository`, created when it is not there, where none is named. */
   readonly repository?: string;
-  /** What runs the models; `auto` takes the best that works. */
-  readonly device: "auto" | "cpu" | "simulated";
+  /** What runs the models: `auto`, `cpu`, `cuda`, `cuda:1` and so on, or `simulated`. */
+  readonly device: string;
+  /** NVIDIA's driver library; the system's where absent. */
+  readonly cudaDriver?: string;
   /** Iterations that run at once. */
   readonly lanes: number;
   /** Iterations expected to take no longer have one more lane of their own, microseconds; 0: none. */
@@ -105,9 +107,18 @@ const settings = {
   repository: z.string().min(1).optional()
     .describe("Folder of the models. Without it: ./repository, created when it is not there.")
     .register(notes, { argument: "<dir>", expected: "the path of a folder" }),
-  device: z.enum(["auto", "cpu", "simulated"]).default("auto")
-    .describe("What runs the models: cpu, or simulated for made-up answers; auto is cpu so far.")
-    .register(notes, { argument: "<name>", expected: "auto, cpu or simulated" }),
+  device: z.string().regex(/^(auto|cpu|simulated|cuda(:(0|[1-9]\d?))?)$/).default("auto")
+    .describe(
+      "What runs the models: cpu, cuda (cuda:1 is the second GPU), simulated for made-up answers; " +
+        "auto is cuda where there is a GPU with its driver, else cpu.",
+    )
+    .register(notes, {
+      argument: "<name>",
+      expected: "auto, cpu, cuda, cuda:1 and so on, or simulated",
+    }),
+  cudaDriver: z.string().min(1).optional()
+    .describe("NVIDIA's driver library. Without it: the one that the system has.")
+    .register(notes, { argument: "<path>", expected: "the path of a library" }),
   lanes: parallel.default(2)
     .describe("Iterations that run at once.")
     .register(notes, { argument: "<n>", expected: PARALLEL }),

@@ -67,8 +67,8 @@ export async function startGateway(
     const repository = new FileRepository(folder, { warn: report });
     parts.use(await claim(repository, report));
     say(`Loading ${counted((await repository.list()).length)} from ${folder}`);
-    const device = parts.use(openDevice(config.device, config));
-    const warning = config.device === "simulated" ? undefined : memoryWarning(device.memoryBytes);
+    const device = parts.use(await openDevice(config.device, config, say));
+    const warning = device.name === "cpu" ? memoryWarning(device.memoryBytes) : undefined;
     if (warning !== undefined) report(warning);
     const engine = parts.use(
       await openEngine({

@@ -169,7 +169,7 @@ export class Lowering {
       const hostOffset = hostBytes;
       hostBytes += aligned(byteLength(result.datatype, result.shape));
       const { place, ...shape } = result;
-      return { shape, from: addressOf(place), hostOffset };
+      return { shape, from: addressOf(place).offset, hostOffset };
     });
     const constants = Array.from(this.#constants, ([{ data }, { address }]) => ({
       offset: address!.offset,
@@ -269,8 +269,8 @@ function copiesOf(outputs: readonly (PlannedOutput | Tensor)[]): CopyOut[] {
     const bytes = byteLength(shape.datatype, shape.shape);
     if (bytes === 0) continue;
     const last = copies.at(-1);
-    const shift = hostOffset - (last?.hostOffset ?? 0);
-    if (last?.from.base === from.base && from.offset === last.from.offset + shift) {
+    const shift = from - (last?.from ?? 0);
+    if (last !== undefined && hostOffset === last.hostOffset + shift) {
       copies.splice(-1, 1, { ...last, bytes: shift + bytes });
     } else copies.push({ from, hostOffset, bytes });
   }

@@ -47,16 +47,16 @@ export interface PlannedConstant {
 export interface PlannedOutput {
   /** Name and exact shape. */
   readonly shape: TensorShape;
-  /** Where it lies on the device. */
-  readonly from: Address;
+  /** Where it lies in the lane. */
+  readonly from: number;
   /** Where it goes in the host's buffer. */
   readonly hostOffset: number;
 }
 
 /** One copy of neighbouring outputs to the host. */
 export interface CopyOut {
-  /** Where they lie on the device. */
-  readonly from: Address;
+  /** Where they lie in the lane. */
+  readonly from: number;
   /** Where they go in the host's buffer. */
   readonly hostOffset: number;
   /** Of all together. */

@@ -4,10 +4,11 @@
  * @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3
  * @module
  */
-import type { Tensor } from "../tensor.ts";
+import { SluiceError } from "../errors.ts";
+import type { Datatype, Tensor } from "../tensor.ts";
 import { refusal } from "./decode.ts";
 import { datatypeOf, elementTypeName } from "./element_types.ts";
-import { eachField, type Field, MalformedMessage } from "./fields.ts";
+import { eachField, type Field } from "./fields.ts";
 import { readTensor, readTensorHeader, type TensorHeader, varints } from "./tensor_proto.ts";
 
 /** What an attribute may hold here. Nested graphs and types are left out: their operators differ. */
@@ -42,18 +43,27 @@ export class Initializer {
   }
 
   /**
+   * The protocol's datatype for it.
+   *
+   * @throws {SluiceError} `unsupported` when it has none of numbers.
+   */
+  get datatype(): Exclude<Datatype, "BYTES"> {
+    const { name, elementType } = this.header;
+    const datatype = datatypeOf(elementType);
+    if (datatype !== undefined && datatype !== "BYTES") return datatype;
+    const type = elementTypeName(elementType);
+    throw new SluiceError("unsupported", `constant "${name}" is of ${type}; expected numbers`);
+  }
+
+  /**
    * Its values, copied.
    *
    * @param externalData The values of one that keeps them in another file.
-   * @throws {MalformedMessage} When they cannot be read, or are not as many as its shape says.
+   * @throws {MalformedMessage} When they are not as many as its shape says.
    */
   tensor(externalData?: Uint8Array<ArrayBuffer>): Tensor {
-    const { name, elementType, shape } = this.header;
-    const datatype = datatypeOf(elementType);
-    if (datatype === undefined || datatype === "BYTES") {
-      const type = elementTypeName(elementType);
-      throw new MalformedMessage(`Tensor "${name}" is of ${type}; expected numbers`);
-    }
+    const { datatype } = this;
+    const { name, shape } = this.header;
     if (externalData === undefined) return readTensor(this.#content, this.header, datatype);
     return { name, datatype, shape, data: externalData };
   }

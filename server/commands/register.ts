@@ -102,7 +102,7 @@ function freeVersion(
 }
 
 async function tryStaged(models: readonly Model[]): Promise<Trial[]> {
-  await using device = openDevice("cpu", {});
+  await using device = await openDevice("cpu", {});
   const trials: Trial[] = [];
   for (const model of models) trials.push(await tryModel(model, device));
   return trials;

@@ -82,7 +82,8 @@ async function readConfig(
     };
   }
   const config = resolveConfig(given);
-  if (config.memory !== undefined && config.device !== "simulated") checkMemory(config.memory);
+  // Others have memory of their own, or none.
+  if (config.memory !== undefined && /^(auto|cpu)$/.test(config.device)) checkMemory(config.memory);
   return config;
 }
 

@@ -33,6 +33,12 @@ Deno.test("parseConfigFile() takes settings and a $schema", () => {
   assert.deepEqual(parseConfigFile(text, "sluice.json"), { memory: "1GiB", lanes: 2 });
 });
 
+Deno.test("resolveConfig() takes the number of a GPU", () => {
+  for (const device of ["cuda", "cuda:0", "cuda:12"]) {
+    assert.equal(resolveConfig({ device }).device, device);
+  }
+});
+
 Deno.test("parseConfigFile() suggests the near match of an unknown key", () => {
   assert.throws(
     () => parseConfigFile('{"maxBodyy": 1}', "sluice.json"),
@@ -58,7 +64,8 @@ Deno.test("parseConfigFile() refuses values of the wrong kind or out of range", 
   const cases = {
     port: ["8000", 1.5, -1, 65536, null],
     host: ["", 5],
-    device: ["gpu"],
+    device: ["gpu", "cuda:", "cuda:01", "cuda:-1", "cpu:0"],
+    cudaDriver: [""],
     lanes: [0, "2", 1025],
     threads: [0, 1e9],
     drainTimeout: [1e10],

@@ -33,7 +33,7 @@ async function post(url: string, body: object): Promise<[number, string]> {
 const FOUR = { inputs: [{ name: "x", datatype: "FP32", shape: [1, 4], data: [1, 2, 3, 4] }] };
 
 Deno.test("startGateway() serves the models of the repository and says where", () =>
-  withGateway(scaleModel(3), {}, async ({ url, port, engine }, reports) => {
+  withGateway(scaleModel(3), { device: "cpu" }, async ({ url, port, engine }, reports) => {
     assert.equal(url, `http://127.0.0.1:${port}`);
     assert.deepEqual(engine.served().map(({ model }) => model.name), ["model"]);
     assert.match(reports[0], /^Loading 1 model from /);

@@ -65,7 +65,12 @@ async function serve(
   signal: AbortSignal,
 ): Promise<number> {
   await using repository = await temporaryFolder();
-  const settings = { ...address, repository: repository.path, drainTimeout: DRAIN_SECONDS };
+  const settings: GatewaySettings = {
+    ...address,
+    device: "cpu", // which runs models of all kinds
+    repository: repository.path,
+    drainTimeout: DRAIN_SECONDS,
+  };
   const config = resolveConfig(settings);
   // A port in use is better known before anything is fetched.
   await listen(config.host, config.port, () => new Response()).close(0);

@@ -52,7 +52,7 @@ export function answers(prepared: Prepared, inputs: readonly Tensor[]): Tensor[]
   for (const launch of plan.launches) KERNELS[launch.kernel](launch, floats);
   const host = new Uint8Array(plan.hostBytes);
   for (const { from, hostOffset, bytes } of plan.copiesOut) {
-    const source = memory[from.base].subarray(from.offset, from.offset + bytes);
+    const source = memory.arena.subarray(from, from + bytes);
     assert.equal(source.length, bytes, "copies stay inside");
     host.set(source, hostOffset);
   }

@@ -1,0 +1,6 @@
+/**
+ * The cuda device.
+ *
+ * @module
+ */
+export { type CudaDeviceOptions, openCudaDevice } from "./device.ts";
