@@ -1,0 +1,80 @@
+/**
+ * Failure of each function of the driver in turn, which only the software GPU can be told to have.
+ *
+ * @module
+ */
+import assert from "node:assert/strict";
+import { type CudaDriver, openDriver } from "../../../ffi/cuda/driver.ts";
+import { CudaError, CudaUnavailableError } from "../../../ffi/cuda/errors.ts";
+import { type SymbolName, SYMBOLS } from "../../../ffi/cuda/symbols.ts";
+import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
+import { callEverything } from "./every_call.ts";
+
+/** What no function of the driver fails with by itself, and no fault for good. */
+const UNKNOWN = 999;
+
+/** A check that needs a fresh software GPU. */
+export interface SoftwareGpuCase {
+  /** What it shows. */
+  readonly name: string;
+  /** Shows it. */
+  run(gpu: SoftwareGpu): Promise<void>;
+}
+
+/** What the call serves is better than nothing without: the text and the hint of an error. */
+const DISPENSABLE: ReadonlySet<SymbolName> = new Set([
+  "cuGetErrorName",
+  "cuGetErrorString",
+  "cuModuleGetFunctionCount",
+  "cuModuleEnumerateFunctions",
+  "cuFuncGetName",
+]);
+
+/** Without these there is no driver to speak of. */
+const OPENING: ReadonlySet<SymbolName> = new Set(["cuInit", "cuDriverGetVersion"]);
+
+/** One case for each function. */
+export const FAILURE_CASES: readonly SoftwareGpuCase[] = [
+  {
+    name: "a round through the binding calls every function of the table",
+    async run(gpu) {
+      assert.equal(await failureOfARound(gpu.path), undefined);
+      const missed = Object.keys(SYMBOLS).filter((name) =>
+        gpu.control.counter(`calls:${name}`) === 0
+      );
+      assert.deepEqual(missed, []);
+    },
+  },
+  ...(Object.keys(SYMBOLS) as SymbolName[]).map((call): SoftwareGpuCase => ({
+    name: `a failure of ${call} is told and leaves nothing behind`,
+    async run(gpu) {
+      gpu.control.inject(call, 1, UNKNOWN);
+      const error = await failureOfARound(gpu.path);
+      assert.ok(gpu.control.counter(`calls:${call}`) > 0, "it was called");
+      if (DISPENSABLE.has(call)) return assert.equal(error, undefined);
+      if (OPENING.has(call)) {
+        assert.ok(error instanceof CudaUnavailableError, String(error));
+        return assert.match(error.message, new RegExp(`${call} .*${UNKNOWN}`));
+      }
+      assert.ok(error instanceof CudaError, String(error));
+      assert.deepEqual({ call: error.call, code: error.code }, { call, code: UNKNOWN });
+    },
+  })),
+];
+
+async function failureOfARound(path: string): Promise<unknown> {
+  let driver: CudaDriver;
+  try {
+    driver = openDriver(path);
+  } catch (error) {
+    return error;
+  }
+  try {
+    await callEverything(driver);
+    return undefined;
+  } catch (error) {
+    return error;
+  } finally {
+    driver[Symbol.dispose]();
+  }
+}
