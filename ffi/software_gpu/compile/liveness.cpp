@@ -9,8 +9,8 @@ namespace sgpu {
 
 namespace {
 
-/// Steps from block to block: far more than a real kernel takes, a few seconds.
-constexpr uint64_t kMostSteps = 1'000'000'000;
+/// Steps from block to block: far more than a real kernel takes, a second or so.
+constexpr uint64_t kMostSteps = 50'000'000;
 
 /// Where a register is read before it is written, or written without a guard, block by block.
 struct Mentions {

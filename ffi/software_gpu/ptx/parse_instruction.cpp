@@ -11,6 +11,8 @@ namespace {
 
 /// A list in a list, or coordinates in an address, is the deepest there is.
 constexpr unsigned kMostNested = 4;
+/// No instruction has as many operands or elements of a vector; arguments of calls are not counted.
+constexpr size_t kMostOperands = 256;
 constexpr size_t kLongestNumber = 64;
 
 }  // namespace
@@ -31,6 +33,7 @@ Instruction Parser::parseInstruction() {
   }
   if (!current_.isMark(';')) {
     do {
+      if (instruction.operands.size() == kMostOperands) fail("`;` behind so many operands");
       instruction.operands.push_back(parseOperand(0));
     } while (takeMark(','));
   }
@@ -85,6 +88,7 @@ Operand Parser::parseList(char close, unsigned depth) {
   list.kind = Operand::Kind::Vector;
   if (takeMark(close)) return list;
   do {
+    if (close != ')' && list.elements.size() == kMostOperands) fail("the end of so many elements");
     list.elements.push_back(parseOperand(depth + 1));
   } while (takeMark(','));
   expectMark(close, "behind a list of operands");
@@ -106,8 +110,11 @@ Operand Parser::parseMemory(unsigned depth) {
     uint64_t address = expectInteger("an address", ~uint64_t(0));
     memory.offset = static_cast<int64_t>(negative ? 0 - address : address);
   }
-  while (takeMark(',')) memory.elements.push_back(parseOperand(depth + 1));
-  expectMark(']', "behind an address");
+  if (takeMark(',')) {
+    memory.elements = parseList(']', depth).elements;
+  } else {
+    expectMark(']', "behind an address");
+  }
   return memory;
 }
 
