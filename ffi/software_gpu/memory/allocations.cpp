@@ -76,6 +76,14 @@ std::optional<Allocation> Allocations::find(uint64_t address) const {
   return found;
 }
 
+bool Allocations::overlaps(uint64_t begin, uint64_t end) const {
+  std::lock_guard lock(mutex_);
+  auto next = byBegin_.lower_bound(end);
+  if (next == byBegin_.begin()) return false;
+  const Allocation& last = std::prev(next)->second;
+  return last.begin + last.bytes > begin;
+}
+
 uint64_t Allocations::count() const {
   std::lock_guard lock(mutex_);
   return byBegin_.size();

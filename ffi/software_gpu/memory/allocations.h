@@ -44,6 +44,7 @@ class Allocations {
   void freeAllOf(uint64_t context, Budget& budget);
   /// The allocation that an address lies in.
   std::optional<Allocation> find(uint64_t address) const;
+  bool overlaps(uint64_t begin, uint64_t end) const;
   uint64_t count() const;
   /// Device bytes as asked for.
   uint64_t liveBytes() const;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <utility>
 
 #include "address_space.h"
 #include "retired.h"
@@ -129,7 +130,7 @@ const VirtualMemory::Reservation* VirtualMemory::reservationOf(uint64_t begin,
   return begin + bytes <= end ? &found->second : nullptr;
 }
 
-void VirtualMemory::map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_t handle) {
+bool VirtualMemory::map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_t handle) {
   std::lock_guard lock(mutex_);
   require(bytes != 0 && isMultiple(begin) && isMultiple(bytes) && bytes < uint64_t(1) << 46);
   require(offset == 0);
@@ -144,6 +145,7 @@ void VirtualMemory::map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_
   require(view != MAP_FAILED, kOutOfMemory);
   mapped.mappings++;
   mappings_[begin] = {bytes, handle, {}};
+  return !std::exchange(mapped.wasMapped, true);
 }
 
 VirtualMemory::Mappings::iterator VirtualMemory::exactly(uint64_t begin, uint64_t bytes) {

@@ -33,7 +33,8 @@ class VirtualMemory {
   void release(uint64_t handle);
   uint32_t deviceOf(uint64_t handle) const;
 
-  void map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_t handle);
+  /// @returns Whether this is the chunk's first mapping, so that nobody can have written it
+  bool map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_t handle);
   /// Whole mappings only.
   void unmap(uint64_t begin, uint64_t bytes);
   void setAccess(uint64_t begin, uint64_t bytes, Access access);
@@ -52,6 +53,7 @@ class VirtualMemory {
     uint32_t device;
     Budget* budget;
     uint64_t references = 1, mappings = 0;
+    bool wasMapped = false;
   };
   struct Mapping {
     uint64_t bytes, handle;
