@@ -14,27 +14,28 @@ constexpr uint64_t kTurn = 32768;
 constexpr uint64_t kWindow = 4;
 constexpr uint64_t kAdversarialTurn = 2048;
 
-/// Resident blocks of one launch, and what they may still spend.
+/// Resident blocks of one launch in one thread.
 class Residents {
  public:
-  Residents(const Launch& launch, ExecutionCounters& counters)
-      : launch_(launch), counters_(counters), random_(launch.options.adversarialSeed) {
+  Residents(const Launch& launch, GridProgress& progress, ExecutionCounters& counters)
+      : launch_(launch), progress_(progress), counters_(counters),
+        random_(launch.options.adversarialSeed) {
     const uint64_t resident = launch.cooperative ? launch.blocks() : random_ ? kWindow : 1;
-    const uint64_t count = std::min(resident, launch.blocks());
-    for (uint64_t i = 0; i < count; i++) {
+    uint64_t index;
+    while (runs_.size() < resident && nextBlock(index)) {
       runs_.push_back(std::make_unique<BlockRun>(launch));
-      runs_.back()->start(started_++);
+      runs_.back()->start(index);
     }
   }
 
-  void run() {
-    for (size_t turn = 0; !runs_.empty(); turn++) {
+  void run(const std::function<bool()>& goesOn) {
+    for (size_t turn = 0; !runs_.empty() && goesOn(); turn++) {
       const size_t index = (random_ ? random() : turn) % runs_.size();
       BlockRun& block = *runs_[index];
-      const bool ended = advance(block);
-      if (!ended) continue;
-      if (started_ < launch_.blocks()) {
-        block.start(started_++);
+      if (!advance(block)) continue;
+      uint64_t next;
+      if (nextBlock(next)) {
+        block.start(next);
       } else {
         runs_.erase(runs_.begin() + static_cast<ptrdiff_t>(index));
       }
@@ -42,11 +43,19 @@ class Residents {
   }
 
  private:
+  bool nextBlock(uint64_t& index) {
+    index = progress_.started.fetch_add(1, std::memory_order_relaxed);
+    return index < launch_.blocks();
+  }
+
   bool advance(BlockRun& block) {
     const uint64_t budget = launch_.options.instructionBudget;
     uint64_t stretch = random_ ? 1 + random() % kAdversarialTurn
                        : runs_.size() > 1 ? kTurn : kStretch;
-    if (budget) stretch = std::min(stretch, budget - spent_);
+    if (budget) {
+      const uint64_t spent = progress_.spent.load(std::memory_order_relaxed);
+      stretch = std::clamp<uint64_t>(budget - std::min(spent, budget), 1, stretch);
+    }
     bool ended = false;
     try {
       ended = block.advance(stretch);
@@ -55,7 +64,7 @@ class Residents {
       throw;
     }
     take(block);
-    if (budget && spent_ >= budget && !ended) {
+    if (budget && progress_.spent.load(std::memory_order_relaxed) >= budget && !ended) {
       Fault fault{kLaunchTimeout,
                   "the launch has run its budget of " + std::to_string(budget) + " instructions"};
       block.locate(fault);
@@ -66,7 +75,7 @@ class Residents {
 
   void take(BlockRun& block) {
     const ExecutionCounters done = block.takeCounters();
-    spent_ += done.instructions;
+    progress_.spent.fetch_add(done.instructions, std::memory_order_relaxed);
     counters_.instructions += done.instructions;
     counters_.bytesRead += done.bytesRead;
     counters_.bytesWritten += done.bytesWritten;
@@ -78,17 +87,17 @@ class Residents {
   }
 
   const Launch& launch_;
+  GridProgress& progress_;
   ExecutionCounters& counters_;
   std::vector<std::unique_ptr<BlockRun>> runs_;
-  uint64_t started_ = 0;
-  uint64_t spent_ = 0;
   uint64_t random_;
 };
 
 }  // namespace
 
-void runGrid(const Launch& launch, ExecutionCounters& counters) {
-  Residents(launch, counters).run();
+void runGrid(const Launch& launch, GridProgress& progress, ExecutionCounters& counters,
+             const std::function<bool()>& goesOn) {
+  Residents(launch, progress, counters).run(goesOn);
 }
 
 }  // namespace sgpu

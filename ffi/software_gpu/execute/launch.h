@@ -1,7 +1,9 @@
 /// One launch of a kernel, and the blocks it consists of.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,9 +67,18 @@ class BlockRun {
   std::unique_ptr<State> state_;
 };
 
-/// Runs all blocks on the calling thread, in order (adversarial: a few at a time, interleaved).
-/// `cooperative` launches keep every block resident.
+/// What threads share that run one grid together.
+struct GridProgress {
+  std::atomic<uint64_t> started{0};  ///< blocks
+  std::atomic<uint64_t> spent{0};    ///< instructions
+};
+
+/// Runs blocks that no thread has started yet until there are none, on the calling thread, in order
+/// (adversarial: a few at a time, interleaved). `cooperative` launches keep every block resident, and
+/// so have one thread.
+/// @param goesOn Asked between blocks, and in long ones now and then; false ends it
 /// @throws Fault with kernel, block, thread and line filled in.
-void runGrid(const Launch& launch, ExecutionCounters& counters);
+void runGrid(const Launch& launch, GridProgress& progress, ExecutionCounters& counters,
+             const std::function<bool()>& goesOn);
 
 }  // namespace sgpu
