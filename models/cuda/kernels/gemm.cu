@@ -206,7 +206,9 @@ gemm_f32_few_rows(const float* __restrict__ a, const float* __restrict__ b,
   for (int column0 = blockIdx.x * kColumns; column0 < n; column0 += gridDim.x * kColumns) {
     const int column = column0 + lane;
     float sum[kFewRows] = {};
-    for (int k0 = 0; k0 < k; k0 += kFewDepth) {
+    int k0 = 0;
+    // Once even for k = 0: the barriers also keep the sums of the columns before apart from these.
+    do {
       const int depth = k0 + thread;
 #pragma unroll
       for (int row = 0; row < kFewRows; row++) {
@@ -234,7 +236,8 @@ gemm_f32_few_rows(const float* __restrict__ a, const float* __restrict__ b,
         for (int row = 0; row < kFewRows; row++) sum[row] = fmaf(rows[row][at], ofB, sum[row]);
       }
       __syncthreads();
-    }
+      k0 += kFewDepth;
+    } while (k0 < k);
 #pragma unroll
     for (int row = 0; row < kFewRows; row++) partial[warp][row][lane] = sum[row];
     __syncthreads();
@@ -247,7 +250,5 @@ gemm_f32_few_rows(const float* __restrict__ a, const float* __restrict__ b,
         c[(long long)row * n + column] = epilogue(total, row, column);
       }
     }
-    // `partial` is free again once all have read it.
-    __syncthreads();
   }
 }

@@ -9,6 +9,7 @@ extern "C" __global__ void __launch_bounds__(kRowThreads)
 reduce_mean_f32(const float* __restrict__ x, float* __restrict__ out, int outer, int axis,
                 int inner) {
   if ((long long)blockIdx.x * (inner == 1 ? 1 : kLanes) >= inner) return;
+  __shared__ Found found;
   const int column = innerIndex(inner);
   for (int index = blockIdx.y; index < outer; index += gridDim.y) {
     const Row row(index, column, axis, inner);
@@ -16,7 +17,7 @@ reduce_mean_f32(const float* __restrict__ x, float* __restrict__ out, int outer,
     if (column < inner) {
       for (int i = row.first; i < axis; i += row.step) sum += x[row.at(i)];
     }
-    sum = joinRow<Sum>(sum, inner);
+    sum = joinRow<Sum>(sum, inner, found);
     if (row.first == 0 && column < inner) out[(long long)index * inner + column] = sum / axis;
   }
 }

@@ -42,11 +42,13 @@ __device__ __forceinline__ int innerIndex(int inner) {
   return inner == 1 ? blockIdx.x : blockIdx.x * kLanes + threadIdx.x % kLanes;
 }
 
+// Where the threads of a block tell each other what they have found.
+using Found = float[kRowWarps][kLanes];
+
 // Joins what the threads of one row have found; every thread gets the result. All threads of the
 // block must call it.
 template <typename Operation>
-__device__ __forceinline__ float joinRow(float value, int inner) {
-  __shared__ float found[kRowWarps][kLanes];
+__device__ __forceinline__ float joinRow(float value, int inner, Found& found) {
   const int lane = threadIdx.x % kLanes, warp = threadIdx.x / kLanes;
   if (inner == 1) {
 #pragma unroll

@@ -10,6 +10,7 @@
 extern "C" __global__ void __launch_bounds__(kRowThreads)
 softmax_f32(const float* x, float* out, int outer, int axis, int inner) {
   if ((long long)blockIdx.x * (inner == 1 ? 1 : kLanes) >= inner) return;
+  __shared__ Found found;
   const int column = innerIndex(inner);
   for (int index = blockIdx.y; index < outer; index += gridDim.y) {
     const Row row(index, column, axis, inner);
@@ -17,7 +18,7 @@ softmax_f32(const float* x, float* out, int outer, int axis, int inner) {
 
     float highest = Max::identity();
     for (int i = row.first; i < end; i += row.step) highest = Max::join(highest, x[row.at(i)]);
-    highest = joinRow<Max>(highest, inner);
+    highest = joinRow<Max>(highest, inner, found);
 
     float sum = 0.0f;
 #pragma unroll 2
@@ -26,7 +27,7 @@ softmax_f32(const float* x, float* out, int outer, int axis, int inner) {
       out[row.at(i)] = power;
       sum += power;
     }
-    sum = joinRow<Sum>(sum, inner);
+    sum = joinRow<Sum>(sum, inner, found);
     for (int i = row.first; i < end; i += row.step) out[row.at(i)] /= sum;
   }
 }
