@@ -79,6 +79,7 @@ void FunctionDecoding::requireAllUsed() {
 
 uint32_t FunctionDecoding::slot(const Operand& operand, unsigned bits) {
   use(operand);
+  if (operand.negated) reject("only predicates can be negated");
   switch (operand.kind) {
     case Operand::Kind::None:
       if (!isResult(operand)) reject("`_` has no value");
@@ -86,6 +87,7 @@ uint32_t FunctionDecoding::slot(const Operand& operand, unsigned bits) {
     case Operand::Kind::Register:
       return registerSlot(operand.reg, bits);
     case Operand::Kind::Immediate:
+      requireLiteral(operand, bits);
       return constant(bits, Constant::Kind::Value,
                       ptx::literalBits(operand, literalType(*instruction_, bits)));
     case Operand::Kind::Symbol: {
@@ -98,6 +100,22 @@ uint32_t FunctionDecoding::slot(const Operand& operand, unsigned bits) {
       reject("a vector where a single value is expected");
   }
   reject("an operand that is not understood");
+}
+
+/// Integers and floats are not converted into each other. Instructions of whole warps have integers
+/// beside their floats: members, strides.
+void FunctionDecoding::requireLiteral(const Operand& operand, unsigned bits) {
+  Type type = instruction_->type;
+  if (ptx::bitsOf(type) != bits || instruction_->has("sync")) return;
+  bool ofFloats = type == Type::F32 || type == Type::F64;
+  bool ofIntegers = type >= Type::U8 && type <= Type::S64;
+  bool integer = operand.literal == Type::S64;
+  if (integer ? !ofFloats : !ofIntegers) return;
+  for (const std::string& word : instruction_->modifiers) {
+    Type other = ptx::typeNamed(word);
+    if (other != Type::None && ptx::isFloat(other) != ptx::isFloat(type)) return;
+  }
+  reject(integer ? "an integer where a float is expected" : "a float where an integer is expected");
 }
 
 uint32_t FunctionDecoding::predicate(const Operand& operand) {

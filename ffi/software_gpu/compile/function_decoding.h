@@ -36,6 +36,7 @@ class FunctionDecoding : public Decoding {
 
  private:
   [[noreturn]] void reject(const std::string& why);
+  void requireLiteral(const ptx::Operand& operand, unsigned bits);
   Place placeOf(const std::string& symbol);
   uint32_t registerSlot(int index, unsigned bits);
   uint32_t constant(unsigned bits, Constant::Kind kind, uint64_t value);

@@ -2,6 +2,22 @@
 
 namespace sgpu::ptx {
 
+namespace {
+
+const std::unordered_map<std::string_view, Type>& typeNames() {
+  static const std::unordered_map<std::string_view, Type> names = {
+      {"pred", Type::Pred}, {"b8", Type::B8},     {"b16", Type::B16},     {"b32", Type::B32},
+      {"b64", Type::B64},   {"b128", Type::B128}, {"u8", Type::U8},       {"u16", Type::U16},
+      {"u32", Type::U32},   {"u64", Type::U64},   {"s8", Type::S8},       {"s16", Type::S16},
+      {"s32", Type::S32},   {"s64", Type::S64},   {"f16", Type::F16},     {"f16x2", Type::F16x2},
+      {"bf16", Type::BF16}, {"bf16x2", Type::BF16x2}, {"tf32", Type::TF32}, {"f32", Type::F32},
+      {"f64", Type::F64},
+  };
+  return names;
+}
+
+}  // namespace
+
 unsigned bitsOf(Type type) {
   switch (type) {
     case Type::None: return 0;
@@ -21,6 +37,11 @@ bool isSigned(Type type) {
 }
 
 bool isFloat(Type type) { return type >= Type::F16; }
+
+Type typeNamed(std::string_view word) {
+  auto found = typeNames().find(word);
+  return found == typeNames().end() ? Type::None : found->second;
+}
 
 bool Instruction::has(const char* modifier) const {
   for (const std::string& word : modifiers) {

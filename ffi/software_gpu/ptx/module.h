@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,8 @@ unsigned bitsOf(Type type);
 inline unsigned bytesOf(Type type) { return (bitsOf(type) + 7) / 8; }
 bool isSigned(Type type);
 bool isFloat(Type type);
+/// The type that a word such as `f32` names, `None` for any other word.
+Type typeNamed(std::string_view word);
 
 /// A vector whose `[]` checks: an operand that an instruction ought to have and the text lacks throws
 /// `std::out_of_range`, which the compiler reports with the instruction's line.

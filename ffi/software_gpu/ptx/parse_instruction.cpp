@@ -1,8 +1,4 @@
 // Instructions: guard, opcode with its modifiers, operands.
-#include <cmath>
-#include <cstdlib>
-#include <cstring>
-
 #include "parser.h"
 
 namespace sgpu::ptx {
@@ -13,7 +9,6 @@ namespace {
 constexpr unsigned kMostNested = 4;
 /// No instruction has as many operands or elements of a vector; arguments of calls are not counted.
 constexpr size_t kMostOperands = 256;
-constexpr size_t kLongestNumber = 64;
 
 }  // namespace
 
@@ -43,18 +38,14 @@ Instruction Parser::parseInstruction() {
 
 Operand Parser::parseOperand(unsigned depth) {
   if (depth > kMostNested) refuse(current_.line, "operands are nested too deeply");
-  Operand operand;
+  if (atConstant()) return parseImmediate();
   if (takeMark('{')) return parseList('}', depth);
   if (takeMark('(')) return parseList(')', depth);
   if (takeMark('[')) return parseMemory(depth);
-  bool negated = takeMark('!');
-  bool negative = !negated && takeMark('-');
-  if (current_.kind == Kind::Number) {
-    if (negated) fail("a predicate behind `!`");
-    return parseImmediate(negative);
-  }
+  Operand operand;
+  bool negative = current_.isMark('-');
+  operand.negated = takeMark('!') || takeMark('-');
   if (current_.kind != Kind::Word) fail("an operand");
-  operand.negated = negated || negative;
   uint32_t line = current_.line;
   std::string name = takeName();
   if (name == "_") {
@@ -106,9 +97,7 @@ Operand Parser::parseMemory(unsigned depth) {
     if (memory.reg < 0) memory.symbol = scopes_->resolve(name);
     memory.offset = parseOffset();
   } else {
-    bool negative = takeMark('-');
-    uint64_t address = expectInteger("an address", ~uint64_t(0));
-    memory.offset = static_cast<int64_t>(negative ? 0 - address : address);
+    memory.offset = static_cast<int64_t>(parseConstant(1, 0));
   }
   if (takeMark(',')) {
     memory.elements = parseList(']', depth).elements;
@@ -116,55 +105,6 @@ Operand Parser::parseMemory(unsigned depth) {
     expectMark(']', "behind an address");
   }
   return memory;
-}
-
-/// An integer; `0f` and `0d` with the bits of a float; or a decimal fraction, which is a double.
-Operand Parser::parseImmediate(bool negative) {
-  Token token = take();
-  std::string text(token.text.substr(0, kLongestNumber));
-  Operand immediate;
-  immediate.kind = Operand::Kind::Immediate;
-  char second = text.size() > 1 && text[0] == '0' ? text[1] : '0';
-  if (second == 'f' || second == 'F' || second == 'd' || second == 'D') {
-    bool single = second == 'f' || second == 'F';
-    size_t digits = single ? 8 : 16;
-    bool good = text.size() == digits + 2 &&
-                text.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string::npos;
-    if (!good) refuse(token.line, "expected a float of " + std::to_string(digits) +
-                                      " hexadecimal digits, found " + token.shown());
-    immediate.literal = single ? Type::F32 : Type::F64;
-    immediate.bits = std::strtoull(text.c_str() + 2, nullptr, 16);
-    if (negative) immediate.bits ^= uint64_t(1) << (single ? 31 : 63);
-    return immediate;
-  }
-  bool hexadecimal = second == 'x' || second == 'X';
-  if (!hexadecimal && text.find_first_of(".eE") != std::string::npos) {
-    char* end = nullptr;
-    double value = std::strtod(text.c_str(), &end);
-    if (*end != 0 || !std::isfinite(value)) {
-      refuse(token.line, "expected a number, found " + token.shown());
-    }
-    if (negative) value = -value;
-    immediate.literal = Type::F64;
-    std::memcpy(&immediate.bits, &value, sizeof value);
-    return immediate;
-  }
-  immediate.literal = Type::S64;
-  immediate.bits = integerOf(token);
-  if (negative) immediate.bits = 0 - immediate.bits;
-  return immediate;
-}
-
-/// `+8`, `-8`, `+-8`, or nothing.
-int64_t Parser::parseOffset() {
-  uint64_t offset = 0;
-  while (current_.isMark('+') || current_.isMark('-')) {
-    bool negative = false;
-    while (current_.isMark('+') || current_.isMark('-')) negative ^= take().isMark('-');
-    uint64_t value = expectInteger("an offset", ~uint64_t(0));
-    offset += negative ? 0 - value : value;
-  }
-  return static_cast<int64_t>(offset);
 }
 
 int Parser::expectRegister(const char* what) {

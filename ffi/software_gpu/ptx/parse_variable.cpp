@@ -77,13 +77,13 @@ Variable Parser::parseVariable(Linkage linkage) {
 void Parser::parseSizes(Variable& variable, std::vector<uint64_t>& sizes, uint64_t elementBytes) {
   uint64_t product = elementBytes;
   while (takeMark('[')) {
-    uint64_t size = current_.isMark(']') ? 0 : expectInteger("the size of an array", kMostBytes);
+    uint64_t size = current_.isMark(']') ? 0 : parseConstant(1, 0);
     expectMark(']', "behind the size of an array");
     if (size == 0 && !sizes.empty()) refuse(variable.line, "only the first size may be left open");
     sizes.push_back(size);
     if (sizes.size() > kMostDimensions) refuse(variable.line, "an array of too many dimensions");
     if (size == 0) continue;
-    if (product > kMostBytes / size) {
+    if (size > kMostBytes || product > kMostBytes / size) {
       refuse(variable.line, "variable `" + variable.name + "` is too large");
     }
     product *= size;
@@ -148,13 +148,12 @@ void Parser::put(Variable& variable, uint64_t at, uint64_t bits, unsigned bytes)
 
 /// A number, `symbol + 4`, `generic(symbol)`, or one byte of an address: `0xFF00(symbol)`.
 void Parser::parseValue(Variable& variable, uint64_t at, unsigned bytes) {
-  bool negative = takeMark('-');
   uint64_t mask = ~uint64_t(0);
   if (current_.kind == Kind::Number && next_.isMark('(')) {
     mask = integerOf(take());
     expectMark('(', "behind a mask");
-  } else if (current_.kind == Kind::Number) {
-    Operand value = parseImmediate(negative);
+  } else if (atConstant()) {
+    Operand value = parseImmediate();
     if (value.literal == Type::S64 && isFloat(variable.type)) {
       refuse(current_.line, "expected a float as initial value of `" + variable.name + "`");
     }
@@ -175,7 +174,6 @@ void Parser::parseValue(Variable& variable, uint64_t at, unsigned bytes) {
     relocation.addend += parseOffset();
   }
   if (mask != ~uint64_t(0)) expectMark(')', "behind a masked address");
-  if (negative) refuse(current_.line, "an address cannot be negated");
   relocate(variable, relocation, mask);
   put(variable, at, 0, bytes);
 }

@@ -12,9 +12,6 @@
 
 namespace sgpu::ptx {
 
-/// Type of a word such as `f32`, `None` when it is not one.
-Type typeNamed(std::string_view word);
-
 class Parser {
  public:
   Parser(const char* text, size_t length);
@@ -76,10 +73,16 @@ class Parser {
   Operand parseOperand(unsigned depth);
   Operand parseList(char close, unsigned depth);
   Operand parseMemory(unsigned depth);
-  Operand parseImmediate(bool negative);
-  int64_t parseOffset();
   int expectRegister(const char* what);
   std::string takeName();
+
+  // parse_constant.cpp
+  bool atConstant() const;
+  Operand parseImmediate();
+  Operand parseFloat(bool negative);
+  uint64_t parseConstant(unsigned precedence, unsigned depth);
+  uint64_t evaluate(char operation, uint64_t left, uint64_t right) const;
+  int64_t parseOffset();
 
   Lexer lexer_;
   Token current_, next_;
