@@ -8,12 +8,12 @@
 const SYMBOLS = {
   // int softwareGpuConfigure(const char* option, uint64_t value)
   softwareGpuConfigure: { parameters: ["buffer", "u64"], result: "i32" },
-  // void softwareGpuKernelCost(const char* kernel, uint64_t nanos)
-  softwareGpuKernelCost: { parameters: ["buffer", "u64"], result: "void" },
-  // void softwareGpuInject(const char* function, uint64_t nth, int code)
-  softwareGpuInject: { parameters: ["buffer", "u64", "i32"], result: "void" },
-  // void softwareGpuDelayKernel(const char* kernel, uint64_t nth, uint64_t nanos)
-  softwareGpuDelayKernel: { parameters: ["buffer", "u64", "u64"], result: "void" },
+  // int softwareGpuKernelCost(const char* kernel, uint64_t nanos)
+  softwareGpuKernelCost: { parameters: ["buffer", "u64"], result: "i32" },
+  // int softwareGpuInject(const char* function, uint64_t nth, int code)
+  softwareGpuInject: { parameters: ["buffer", "u64", "i32"], result: "i32" },
+  // int softwareGpuDelayKernel(const char* kernel, uint64_t nth, uint64_t nanos)
+  softwareGpuDelayKernel: { parameters: ["buffer", "u64", "u64"], result: "i32" },
   // void softwareGpuLoseDevice(void)
   softwareGpuLoseDevice: { parameters: [], result: "void" },
   // void softwareGpuReset(void)
@@ -82,21 +82,22 @@ export class SoftwareGpuControl implements Disposable {
   }
 
   /**
-   * Sets options. The device's size and kind have to be set before `cuInit`.
+   * Sets options. How many devices there are, and of which kind, has to be set before the driver is
+   * opened.
    *
-   * @throws {RangeError} When the device refuses one, or has begun with another.
+   * @throws {RangeError} When the device refuses one.
    */
   configure(options: SoftwareGpuOptions): void {
     for (const [option, value] of Object.entries(options)) {
-      if (this.#library.symbols.softwareGpuConfigure(cString(option), BigInt(value)) !== 0) {
-        throw new RangeError(`The software GPU refuses ${option}: ${value}`);
-      }
+      const status = this.#library.symbols.softwareGpuConfigure(cString(option), BigInt(value));
+      accepted(status, `${option}: ${value}`);
     }
   }
 
   /** How long a kernel takes in timed mode. */
   setKernelCost(kernel: string, nanos: number): void {
-    this.#library.symbols.softwareGpuKernelCost(cString(kernel), BigInt(nanos));
+    const status = this.#library.symbols.softwareGpuKernelCost(cString(kernel), BigInt(nanos));
+    accepted(status, `a cost of ${nanos} ns for ${kernel}`);
   }
 
   /**
@@ -105,9 +106,11 @@ export class SoftwareGpuControl implements Disposable {
    * @param call Name of the API function as exported, e.g. `cuMemAlloc_v2`.
    * @param nth Which of the calls that follow: 1 is the next.
    * @param code The `CUresult`. A sticky one stays until a reset.
+   * @throws {RangeError} When there is no such function.
    */
   inject(call: string, nth: number, code: number): void {
-    this.#library.symbols.softwareGpuInject(cString(call), BigInt(nth), code);
+    const status = this.#library.symbols.softwareGpuInject(cString(call), BigInt(nth), code);
+    accepted(status, `code ${code} for call ${nth} of ${call}`);
   }
 
   /**
@@ -117,11 +120,12 @@ export class SoftwareGpuControl implements Disposable {
    * @param nanos `Infinity` hangs until a reset.
    */
   delayKernel(kernel: string, nth: number, nanos: number): void {
-    this.#library.symbols.softwareGpuDelayKernel(
+    const status = this.#library.symbols.softwareGpuDelayKernel(
       cString(kernel),
       BigInt(nth),
       nanos === Infinity ? FOREVER : BigInt(nanos),
     );
+    accepted(status, `a delay of ${nanos} ns for launch ${nth} of ${kernel}`);
   }
 
   /** The device falls off the bus: every call fails from now on. */
@@ -149,6 +153,10 @@ export class SoftwareGpuControl implements Disposable {
   [Symbol.dispose](): void {
     this.#library.close();
   }
+}
+
+function accepted(status: number, what: string): void {
+  if (status !== 0) throw new RangeError(`The software GPU refuses ${what}`);
 }
 
 const ENCODER = new TextEncoder();
