@@ -141,7 +141,7 @@ using namespace sgpu;
 
 SOFTWARE_GPU_API CUresult cuInit(unsigned flags) {
   static Entry entry(__func__);
-  return entry.beforeInit([&] {
+  return entry.always([&] {
     require(flags == 0);
     if (isInitialised()) return;
     configureFromEnvironment();

@@ -34,10 +34,10 @@ class Entry {
  public:
   explicit Entry(const char* function) : record_(CallRecord::named(function)) {}
 
-  /// For functions that work in any state: names of errors, versions.
+  /// For functions that work in any state: names of errors, versions, `cuInit`.
   template <class Body>
   CUresult always(Body body) {
-    count();
+    if (const int refused = injected(count())) return static_cast<CUresult>(refused);
     return guarded(body);
   }
 
@@ -53,13 +53,6 @@ class Entry {
   CUresult withContext(Body body) {
     if (const int refused = refusal()) return static_cast<CUresult>(refused);
     return guarded([&] { return body(current()); });
-  }
-
-  /// As `withDriver`, before `cuInit` too.
-  template <class Body>
-  CUresult beforeInit(Body body) {
-    if (const int refused = injected(count())) return static_cast<CUresult>(refused);
-    return guarded(body);
   }
 
  private:
