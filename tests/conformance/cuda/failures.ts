@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import { type CudaDriver, openDriver } from "../../../ffi/cuda/driver.ts";
 import { CudaError, CudaUnavailableError } from "../../../ffi/cuda/errors.ts";
 import { type SymbolName, SYMBOLS } from "../../../ffi/cuda/symbols.ts";
-import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
+import { leftOn, type SoftwareGpu } from "../../fixtures/software_gpu.ts";
 import { callEverything } from "./every_call.ts";
 
-/** What no function of the driver fails with by itself, and no fault for good. */
-const UNKNOWN = 999;
+/** What nothing here fails with by itself, and no fault that stays. */
+const OPERATING_SYSTEM = 304;
 
 /** A check that needs a fresh software GPU. */
 export interface SoftwareGpuCase {
@@ -33,6 +33,13 @@ const DISPENSABLE: ReadonlySet<SymbolName> = new Set([
 /** Without these there is no driver to speak of. */
 const OPENING: ReadonlySet<SymbolName> = new Set(["cuInit", "cuDriverGetVersion"]);
 
+/** What a driver does not take back stays; other objects go with their context. */
+const KEPT: Readonly<Partial<Record<SymbolName, ReturnType<typeof leftOn>>>> = {
+  cuDevicePrimaryCtxRelease_v2: { handles: 1, allocations: 0 },
+  cuMemRelease: { handles: 0, allocations: 1 },
+  cuMemUnmap: { handles: 0, allocations: 1 },
+};
+
 /** One case for each function. */
 export const FAILURE_CASES: readonly SoftwareGpuCase[] = [
   {
@@ -48,16 +55,21 @@ export const FAILURE_CASES: readonly SoftwareGpuCase[] = [
   ...(Object.keys(SYMBOLS) as SymbolName[]).map((call): SoftwareGpuCase => ({
     name: `a failure of ${call} is told and leaves nothing behind`,
     async run(gpu) {
-      gpu.control.inject(call, 1, UNKNOWN);
+      gpu.control.inject(call, 1, OPERATING_SYSTEM);
       const error = await failureOfARound(gpu.path);
       assert.ok(gpu.control.counter(`calls:${call}`) > 0, "it was called");
+      const kept = KEPT[call];
+      if (kept !== undefined) {
+        assert.deepEqual(leftOn(gpu.control), kept);
+        gpu.control.reset();
+      }
       if (DISPENSABLE.has(call)) return assert.equal(error, undefined);
       if (OPENING.has(call)) {
         assert.ok(error instanceof CudaUnavailableError, String(error));
-        return assert.match(error.message, new RegExp(`${call} .*${UNKNOWN}`));
+        return assert.match(error.message, new RegExp(`${call} .*${OPERATING_SYSTEM}`));
       }
       assert.ok(error instanceof CudaError, String(error));
-      assert.deepEqual({ call: error.call, code: error.code }, { call, code: UNKNOWN });
+      assert.deepEqual({ call: error.call, code: error.code }, { call, code: OPERATING_SYSTEM });
     },
   })),
 ];
