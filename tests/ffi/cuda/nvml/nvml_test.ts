@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openNvml } from "../../../../ffi/cuda/nvml/nvml.ts";
-import { findCompiler } from "../../../fixtures/compiler.ts";
+import { findCompiler } from "../../../../ffi/software_gpu/build.ts";
 import { withFolder } from "../../../fixtures/with_folder.ts";
 
 /** A library with one device. It says no to what is 0 in `SUPPORTED`, and counts who is in. */
@@ -37,7 +37,7 @@ int nvmlDeviceGetPowerUsage(void *d, unsigned *out) {
 }
 `;
 
-const compiler = findCompiler();
+const compiler = await findCompiler();
 
 async function withLibrary(
   definitions: Readonly<Record<string, number>>,
