@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { openNvml } from "../../../../ffi/cuda/nvml/nvml.ts";
-import { findCompiler } from "../../../../ffi/software_gpu/build.ts";
+import { compiler } from "../../../fixtures/compiler.ts";
 import { withFolder } from "../../../fixtures/with_folder.ts";
 
 /** A library with one device. It says no to what is 0 in `SUPPORTED`, and counts who is in. */
@@ -36,8 +36,6 @@ int nvmlDeviceGetPowerUsage(void *d, unsigned *out) {
   return 0;
 }
 `;
-
-const compiler = await findCompiler();
 
 async function withLibrary(
   definitions: Readonly<Record<string, number>>,
