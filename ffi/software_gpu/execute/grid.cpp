@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "../memory/address_space.h"
 #include "launch.h"
 
 namespace sgpu {
@@ -93,11 +94,29 @@ class Residents {
   uint64_t random_;
 };
 
+/// Global memory of a cooperative launch: its size, and the word by which its blocks wait for each
+/// other.
+class Workspace {
+ public:
+  Workspace() { addressSpace().add({address(), address() + sizeof words_}); }
+  ~Workspace() { addressSpace().remove(address(), address() + sizeof words_); }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  uint64_t address() const { return reinterpret_cast<uint64_t>(words_); }
+
+ private:
+  alignas(16) uint32_t words_[4] = {sizeof words_, 0, 0, 0};
+};
+
 }  // namespace
 
 void runGrid(const Launch& launch, GridProgress& progress, ExecutionCounters& counters,
              const std::function<bool()>& goesOn) {
-  Residents(launch, progress, counters).run(goesOn);
+  if (!launch.cooperative) return Residents(launch, progress, counters).run(goesOn);
+  const Workspace workspace;
+  Launch cooperative = launch;
+  cooperative.workspace = workspace.address();
+  Residents(cooperative, progress, counters).run(goesOn);
 }
 
 }  // namespace sgpu

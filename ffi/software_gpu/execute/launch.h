@@ -30,6 +30,7 @@ struct Launch {
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamicShared = 0;
   bool cooperative = false;        ///< all blocks are resident at once
+  uint64_t workspace = 0;          ///< of a cooperative launch while it runs: see grid.cpp
   std::vector<uint8_t> params;     ///< laid out as `FunctionCode::params` say
   uint64_t serial = 0;
   ExecutionOptions options;

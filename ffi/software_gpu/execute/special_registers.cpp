@@ -82,6 +82,11 @@ const std::unordered_map<std::string, SpecialRegister>& specials() {
       {"%reserved_smem_offset_begin", {always<0>}}, {"%reserved_smem_offset_end", {always<0>}},
       {"%reserved_smem_offset_cap", {always<0>}},
       {"%current_graph_exec", {always<0>}},
+      // Where the vendor's driver puts the address through which cooperative groups join a grid.
+      {"%envreg1",
+       {[](const Warp& warp, unsigned) -> uint64_t { return launchOf(warp).workspace >> 32; }}},
+      {"%envreg2",
+       {[](const Warp& warp, unsigned) -> uint64_t { return uint32_t(launchOf(warp).workspace); }}},
       {"%clock", {clock, Changes::Always}}, {"%clock64", {clock, Changes::Always}},
       {"%clock_hi", {[](const Warp& warp, unsigned lane) { return clock(warp, lane) >> 32; },
                      Changes::Always}},
@@ -99,7 +104,7 @@ const std::unordered_map<std::string, SpecialRegister>& specials() {
 const SpecialRegister* specialRegister(const std::string& name) {
   const auto found = specials().find(name);
   if (found != specials().end()) return &found->second;
-  // Nobody sets the environment's registers or counts performance events here.
+  // Nobody sets the environment's other registers or counts performance events here.
   static const SpecialRegister zero = {always<0>};
   return name.rfind("%envreg", 0) == 0 || name.rfind("%pm", 0) == 0 ? &zero : nullptr;
 }

@@ -4,14 +4,14 @@
  * @module
  */
 
-/** The error function, by its series: exact enough up to |x| = 4. */
+/** The error function, by the series whose terms all have one sign. */
 export function erf(x: number): number {
   let sum = 0, term = x;
-  for (let n = 0; Math.abs(term) > 1e-18; n++) {
-    sum += term / (2 * n + 1);
-    term *= -x * x / (n + 1);
+  for (let n = 1; Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
+    sum += term;
+    term *= 2 * x * x / (2 * n + 1);
   }
-  return 2 / Math.sqrt(Math.PI) * sum;
+  return 2 / Math.sqrt(Math.PI) * Math.exp(-x * x) * sum;
 }
 
 /** The gamma function of positive numbers: Stirling's series, shifted to where it is exact. */
