@@ -119,8 +119,9 @@ Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* calle
   }
   if (block.launch->options.adversarialSeed) {
     std::memset(frame->registers, 0xff, frame->bytes);
-    for (unsigned lane = 0; lane < kWarpLanes && code.localBytes; lane++) {
-      std::memset(warp.local(lane) + localOffset, 0xff, code.localBytes);
+    // Lanes outside may have a frame at the same depth, with arguments in it.
+    for (uint32_t rest = code.localBytes ? lanes : 0; rest; rest &= rest - 1) {
+      std::memset(warp.local(__builtin_ctz(rest)) + localOffset, 0xff, code.localBytes);
     }
     frame->filled = false;
   }
