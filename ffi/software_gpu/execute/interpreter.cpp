@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../memory/shadow.h"
 #include "paths.h"
 #include "warp.h"
 
@@ -12,8 +13,12 @@ namespace {
 template <class From, class To>
 void copyParams(Warp& warp, uint32_t mask, const std::vector<uint32_t>& bytes, From from, To to) {
   for (; mask; mask &= mask - 1) {
-    uint8_t* local = warp.local(__builtin_ctz(mask));
-    for (size_t i = 0; i < bytes.size(); i++) std::memcpy(local + to(i), local + from(i), bytes[i]);
+    const unsigned lane = __builtin_ctz(mask);
+    uint8_t* local = warp.local(lane);
+    for (size_t i = 0; i < bytes.size(); i++) {
+      std::memcpy(local + to(i), local + from(i), bytes[i]);
+      markLocalWritten(warp, lane, to(i), bytes[i]);
+    }
   }
 }
 
