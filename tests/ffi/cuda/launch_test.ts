@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { KernelArguments } from "../../../ffi/cuda/arguments.ts";
+import { Context } from "../../../ffi/cuda/context.ts";
+import { CudaDevice } from "../../../ffi/cuda/device.ts";
+import { CudaEvent } from "../../../ffi/cuda/event.ts";
+import { captureGraph } from "../../../ffi/cuda/graph.ts";
+import { KernelLaunch } from "../../../ffi/cuda/launch.ts";
+import { DeviceMemory } from "../../../ffi/cuda/memory.ts";
+import { loadModule } from "../../../ffi/cuda/module.ts";
+import { Stream } from "../../../ffi/cuda/stream.ts";
+import { KERNELS } from "../../conformance/cuda/kernels.ts";
+import { cudaTest } from "../../fixtures/cuda.ts";
+
+const INVALID_CONTEXT = 201;
+
+cudaTest("enqueue() is one call of the driver", (context, { control }) => {
+  using module = loadModule(context, KERNELS, "kernels");
+  using memory = new DeviceMemory(context, 4);
+  using stream = new Stream(context);
+  const args = new KernelArguments("pfi").setAll(memory.address, 2, 1);
+  const kernel = module.function("scale");
+  for (const cooperative of [false, true]) {
+    const launch = new KernelLaunch(kernel, { grid: [1], block: [32], cooperative }, args);
+    const before = control.counter("calls");
+    for (let i = 0; i < 10; i++) launch.enqueue(stream);
+    assert.equal(control.counter("calls") - before, 10);
+  }
+});
+
+cudaTest("an iteration replayed as a graph is one call of the driver", (context, { control }) => {
+  using module = loadModule(context, KERNELS, "kernels");
+  using memory = new DeviceMemory(context, 4);
+  using stream = new Stream(context);
+  using start = new CudaEvent(context);
+  using end = new CudaEvent(context);
+  const args = new KernelArguments("pfi").setAll(memory.address, 2, 1);
+  const launch = new KernelLaunch(module.function("scale"), { grid: [1], block: [32] }, args);
+  using graph = captureGraph(stream, () => {
+    start.recordInGraph(stream);
+    for (let i = 0; i < 8; i++) launch.enqueue(stream);
+    end.recordInGraph(stream);
+  });
+  using exec = graph.instantiate();
+  const before = control.counter("calls");
+  exec.launch(stream);
+  assert.equal(control.counter("calls") - before, 1);
+  stream.synchronize();
+  assert.equal(control.counter("launches"), 8);
+});
+
+cudaTest("launches refuse a stream of another context", (context) => {
+  using other = new Context(new CudaDevice(context.driver, 1));
+  using stream = new Stream(other);
+  using module = loadModule(context, KERNELS, "kernels");
+  const args = new KernelArguments("pfi");
+  for (const cooperative of [false, true]) {
+    const shape = { grid: [1], block: [1], cooperative };
+    const launch = new KernelLaunch(module.function("scale"), shape, args);
+    assert.throws(() => launch.enqueue(stream), { code: INVALID_CONTEXT });
+  }
+  using own = new Stream(context);
+  using graph = captureGraph(own, () => {});
+  using exec = graph.instantiate();
+  assert.throws(() => exec.launch(stream), { call: "cuGraphLaunch", code: INVALID_CONTEXT });
+  assert.throws(() => exec.upload(stream), { call: "cuGraphUpload", code: INVALID_CONTEXT });
+}, { deviceCount: 2 });
+
+cudaTest("a launch that the driver refuses names the call", (context, { control }) => {
+  using module = loadModule(context, KERNELS, "kernels");
+  using stream = new Stream(context);
+  const args = new KernelArguments("pfi");
+  const launch = new KernelLaunch(module.function("scale"), { grid: [1], block: [1] }, args);
+  control.inject("cuLaunchKernel", 1, 701);
+  assert.throws(() => launch.enqueue(stream), {
+    call: "cuLaunchKernel",
+    code: 701,
+    name: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    hint: /more threads, registers or shared memory/,
+  });
+});
