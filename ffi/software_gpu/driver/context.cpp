@@ -7,6 +7,8 @@
 #include "capture.h"
 #include "entry.h"
 #include "event.h"
+#include "library.h"
+#include "link.h"
 #include "stream.h"
 
 namespace sgpu {
@@ -124,6 +126,10 @@ void Context::destroy() {
   const auto isMine = [this](const auto& object) { return object.context.get() == this; };
   sgpu::streams().removeIf(isMine);
   events().removeIf(isMine);
+  functions().removeIf(isMine);
+  libraries().removeIf(isMine);
+  links().removeIf(isMine);
+  modules().removeIf(isMine);
   allocations().freeAllOf(handle, device.budget);
   std::lock_guard lock(mutex_);
   default_.reset();

@@ -7,6 +7,7 @@
 #include "counters.h"
 #include "entry.h"
 #include "kernel_table.h"
+#include "link.h"
 #include "options.h"
 #include "progress.h"
 #include "query.h"
@@ -19,7 +20,8 @@ namespace {
 constexpr int kDeviceLost = CUDA_ERROR_DEVICE_UNAVAILABLE;
 
 uint64_t liveHandles() {
-  return contexts().size() + streams().size() + events().size() + graphs().size();
+  return contexts().size() + streams().size() + events().size() + modules().size() +
+         links().size() + graphs().size();
 }
 
 struct Counter {
