@@ -54,6 +54,8 @@ function askContext(context: Context): void {
   context.memoryInfo();
   context.setLimit("stackBytes", context.limit("stackBytes"));
   context.synchronize();
+  const { driver } = context;
+  driver.check("cuCtxGetCurrent", driver.symbols.cuCtxGetCurrent(driver.out.bytes));
 }
 
 function copyAndFill(context: Context): void {
@@ -89,6 +91,12 @@ async function streamAndTime(context: Context): Promise<void> {
   end.synchronize();
   end.elapsedMicros(start);
   other.query();
+  const { driver } = context;
+  const handle = other.live("cuStreamIsCapturing");
+  driver.check(
+    "cuStreamIsCapturing",
+    driver.symbols.cuStreamIsCapturing(handle, driver.out.bytes),
+  );
 }
 
 async function loadBeside(context: Context): Promise<void> {
