@@ -15,7 +15,7 @@ import type { GatewayConfig } from "./config.ts";
 export type DeviceSettings = Pick<GatewayConfig, "threads" | "memory" | "cudaDriver">;
 
 /** Takes a line for the operator. */
-type Announce = (message: string) => void;
+export type Announce = (message: string) => void;
 
 /** What follows the colon is the number of a GPU. */
 type Open = (

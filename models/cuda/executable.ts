@@ -44,7 +44,7 @@ export interface ExecutableParts {
 }
 
 /** Receives the end of an iteration. */
-type Done = (result: IterationResult) => void;
+export type Done = (result: IterationResult) => void;
 
 /** Starts iterations of one model. */
 export class CudaExecutable implements Executable {

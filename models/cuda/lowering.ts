@@ -19,11 +19,14 @@ import type { PreparedGraph } from "./prepare.ts";
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 /** Device memory that is known by its use until the plan gives it an address. */
-interface DeviceBuffer {
+export interface DeviceBuffer {
+  /** Size. */
   readonly bytes: number;
+  /** Index of the first launch that uses it. */
   readonly first: number;
   /** Index of the last launch that uses it so far. */
   last: number;
+  /** Where it lies, once that is decided. */
   address?: Address;
 }
 

@@ -28,7 +28,10 @@ export class ReplayPool implements Disposable {
   readonly #free = new Set<Replay>();
   /** All, and what each replays. */
   readonly #plans = new Map<Replay, IterationPlan>();
-  readonly #retireLane = (lane: CudaLane) => this.#retire((replay) => replay.lane === lane);
+  readonly #retireLane = (lane: CudaLane) => {
+    this.#lanes.delete(lane);
+    this.#retire((replay) => replay.lane === lane);
+  };
   readonly #lanes = new Set<CudaLane>();
   #hostBytes = 0;
 

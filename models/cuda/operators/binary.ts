@@ -109,7 +109,7 @@ interface Axis {
 }
 
 /** The axes of a broadcast, without those of size 1, neighbours joined that both operands walk alike. */
-export function joinedAxes(
+function joinedAxes(
   a: readonly number[],
   b: readonly number[],
   shape: readonly number[],

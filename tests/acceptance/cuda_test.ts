@@ -1,0 +1,125 @@
+/**
+ * A gateway on the cuda device, over HTTP: it answers as one on the CPU does, every byte of the
+ * device has a name, and unloading gives all of them back.
+ */
+import assert from "node:assert/strict";
+import { DENSE_DIGITS, STARTERS } from "../../models/starter/starters.ts";
+import type { Tensor } from "../../models/tensor.ts";
+import { relativeDifference } from "../../models/tensor_difference.ts";
+import { infer } from "../../server/commands/demo/client.ts";
+import { fetchStarters } from "../../server/commands/demo/fetch.ts";
+import { GatewayClient } from "../../server/commands/gateway_client.ts";
+import { randomTensor } from "../../models/random_tensor.ts";
+import { seededRandom } from "../../models/random.ts";
+import { repositoryWith } from "../fixtures/repository.ts";
+import { softwareGpu } from "../fixtures/software_gpu.ts";
+import { GatewayProcess } from "../server/commands/gateway_process.ts";
+
+const CHUNK = 2 << 20;
+const TOLERANCE = 1e-5;
+const CONCURRENT = 48;
+
+const wakeWord = STARTERS.find(({ name }) => name === "wake_word")!;
+const convolutional = STARTERS.find(({ name }) => name === "digits")!;
+const DENSE = [DENSE_DIGITS, wakeWord];
+
+Deno.test({
+  name: "dense models on the cuda device answer as on the CPU, and give all memory back",
+  ignore: softwareGpu === undefined,
+  async fn(t) {
+    await using repository = await repositoryWith({});
+    await fetchStarters([...DENSE, convolutional], repository.path, new AbortController().signal);
+    await using cpu = GatewayProcess.start("--repository", repository.path, "--device", "cpu");
+    const expectedOf = await cpu.serving;
+    const requests = DENSE.flatMap((starter) => requestsOf(starter.name, starter.samples[0]));
+    const cases = await Promise.all(requests.map(async (request) => ({
+      ...request,
+      expected: await infer(expectedOf, request.model, request.inputs),
+    })));
+    cpu.kill("SIGTERM");
+    await cpu.exitCode();
+
+    await using gateway = GatewayProcess.start(
+      ...["--repository", repository.path, "--memory", "64MiB"],
+      ...["--device", "cuda", "--cuda-driver", softwareGpu!.path],
+    );
+    const url = await gateway.serving;
+    const client = new GatewayClient(url);
+    const overhead = await held(client, "overhead");
+
+    await t.step(
+      "a convolutional one is refused by name, and keeps nobody from being served",
+      () => {
+        assert.match(gateway.stderr, /Serving 2 models on cuda at /);
+        assert.match(
+          gateway.stderr,
+          /Model 'digits' was not loaded: Model "digits" version 1: operator Conv \(node "[^"]+"\) is not one that the cuda device runs; --device cpu does\n/,
+        );
+      },
+    );
+
+    await t.step("alone and at once, in batches of any size", async () => {
+      for (const one of cases) check(await infer(url, one.model, one.inputs), one);
+      const sent = Array.from({ length: CONCURRENT }, (_, i) => cases[i % cases.length]);
+      await Promise.all(sent.map(async (one) => {
+        check(await infer(url, one.model, one.inputs), one);
+      }));
+    });
+
+    await t.step("statistics and metrics name what it holds", async () => {
+      for (const { name, memory_usage } of await client.statistics()) {
+        assert.deepEqual(memory_usage, [
+          { type: "persistent", id: 0, byte_size: CHUNK },
+          { type: "ephemeral", id: 0, byte_size: CHUNK },
+        ], name);
+      }
+      assert.equal(await held(client, "persistent"), 2 * CHUNK);
+      assert.ok(await held(client, "ephemeral") >= CHUNK);
+      assert.ok(await held(client, "host") > 0);
+    });
+
+    await t.step("unloading gives all back", async () => {
+      for (const { name } of DENSE) await client.unload(name);
+      for (const kind of ["persistent", "ephemeral", "host"]) {
+        assert.equal(await held(client, kind), 0, kind);
+      }
+      assert.equal(await held(client, "overhead"), overhead);
+    });
+    gateway.kill("SIGTERM");
+    assert.equal(await gateway.exitCode(), 0, gateway.stderr);
+  },
+});
+
+/** A model's sample, and random ones of more rows where it takes them. */
+function requestsOf(model: string, [sample]: readonly Tensor[]) {
+  const random = seededRandom(2);
+  const rows = model === DENSE_DIGITS.name ? [1, 2, 7, 33] : [1, 1];
+  const drawn = rows.map((count) =>
+    randomTensor(
+      { ...sample, shape: [count, ...sample.shape.slice(1)] },
+      random,
+    )
+  );
+  return [sample, ...drawn].map((input) => ({ model, inputs: [input] }));
+}
+
+function check(
+  given: readonly Tensor[],
+  { model, expected }: { readonly model: string; readonly expected: readonly Tensor[] },
+): void {
+  assert.deepEqual(given.map(({ shape }) => shape), expected.map(({ shape }) => shape));
+  for (const [i, { datatype, data, name }] of given.entries()) {
+    const difference = relativeDifference(datatype, data, expected[i].data);
+    assert.ok(difference <= TOLERANCE, `${model}: ${name} differs by ${difference}`);
+  }
+}
+
+/** Bytes of one class, as the metrics tell them. */
+async function held(client: GatewayClient, kind: string): Promise<number> {
+  const pattern = new RegExp(
+    `^sluice_memory_bytes\\{model="[^"]*",class="${kind}"\\} (\\d+)$`,
+    "gm",
+  );
+  const samples = (await client.metrics()).matchAll(pattern);
+  return samples.reduce((sum, [, bytes]) => sum + Number(bytes), 0);
+}
