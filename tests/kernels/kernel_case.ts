@@ -18,3 +18,18 @@ export interface KernelCase {
    */
   run(gpu: Gpu, ptx: string): Promise<void>;
 }
+
+/**
+ * Runs cases that share their PTX.
+ *
+ * @throws {Error} When one fails: its name, and what it says.
+ */
+export async function runAll(cases: Iterable<KernelCase>, gpu: Gpu, ptx: string): Promise<void> {
+  for (const one of cases) {
+    try {
+      await one.run(gpu, ptx);
+    } catch (cause) {
+      throw new Error(`${one.name}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    }
+  }
+}

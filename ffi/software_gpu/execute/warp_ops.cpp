@@ -26,9 +26,9 @@ void forEachGroup(const Op& op, Warp& warp, uint32_t mask, Apply apply) {
       const unsigned lane = __builtin_ctz(others);
       if (members[lane] == members[first]) group |= 1u << lane;
     }
-    if (!(members[first] >> first & 1)) {
+    if (const uint32_t strangers = group & ~members[first]) {
       fault(op, warp, kIllegalInstruction, "the lane is not in the member mask it gives", 0,
-            static_cast<int>(first));
+            __builtin_ctz(strangers));
     }
     apply(group, first);
     rest &= ~group;

@@ -55,7 +55,7 @@ const FEW_ROWS: readonly Shape[] = [
   { m: 1, n: 10, k: 300, transposedB: true, bias: [0, 1] },
   { m: 8, n: 70, k: 129, bias: [0, 1], activation: 1 },
   { m: 5, n: 33, k: 128, transposedA: true, activation: 3, alpha: 0.5 },
-  { m: 7, n: 130, k: 260, transposedA: true, transposedB: true, bias: [1, 0], activation: 2 },
+  { m: 8, n: 130, k: 260, transposedA: true, transposedB: true, bias: [1, 0], activation: 2 },
   { m: 3, n: 32, k: 0, bias: [32, 1], beta: 3 },
   { m: 4, n: 40, k: 50, batch: 2, sharedB: true },
 ];
