@@ -109,8 +109,7 @@ SOFTWARE_GPU_API CUresult cuEventSynchronize(CUevent event) {
   });
 }
 
-SOFTWARE_GPU_API CUresult cuEventElapsedTime_v2(float* millis, CUevent begin, CUevent end) {
-  static Entry entry(__func__);
+static CUresult elapsedTime(Entry& entry, float* millis, CUevent begin, CUevent end) {
   return entry.withDriver([&] {
     require(millis);
     auto first = eventOf(begin), second = eventOf(end);
@@ -129,5 +128,11 @@ SOFTWARE_GPU_API CUresult cuEventElapsedTime_v2(float* millis, CUevent begin, CU
 }
 
 SOFTWARE_GPU_API CUresult cuEventElapsedTime(float* millis, CUevent begin, CUevent end) {
-  return cuEventElapsedTime_v2(millis, begin, end);
+  static Entry entry(__func__);
+  return elapsedTime(entry, millis, begin, end);
+}
+
+SOFTWARE_GPU_API CUresult cuEventElapsedTime_v2(float* millis, CUevent begin, CUevent end) {
+  static Entry entry(__func__);
+  return elapsedTime(entry, millis, begin, end);
 }
