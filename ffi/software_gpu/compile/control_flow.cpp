@@ -1,5 +1,8 @@
 #include "control_flow.h"
 
+#include <algorithm>
+
+#include "../execute/system_calls.h"
 #include "errors.h"
 #include "flow_graph.h"
 
@@ -40,29 +43,37 @@ Call readCall(const Instruction& instruction) {
   return call;
 }
 
-/// Offsets in local memory of the variables that a call passes, checked against what is declared.
-void placeArguments(const Instruction& instruction, const Symbols& symbols, const Operand* given,
-                    const std::vector<ptx::Variable>& declared, const char* what,
-                    std::vector<uint32_t>& offsets, std::vector<uint32_t>& bytes) {
+std::vector<uint32_t> sizesOf(const std::vector<ptx::Variable>& variables) {
+  std::vector<uint32_t> sizes;
+  for (const ptx::Variable& variable : variables) {
+    sizes.push_back(static_cast<uint32_t>(variable.bytes));
+  }
+  return sizes;
+}
+
+/// Offsets in local memory of the variables that a call passes, checked against what is expected.
+std::vector<uint32_t> placeArguments(const Instruction& instruction, const Symbols& symbols,
+                                     const Operand* given, const std::vector<uint32_t>& sizes,
+                                     const char* what) {
   size_t count = given ? given->elements.size() : 0;
-  if (count != declared.size()) {
-    refuse(instruction, "takes " + std::to_string(declared.size()) + " " + what + ", given are " +
+  if (count != sizes.size()) {
+    refuse(instruction, "takes " + std::to_string(sizes.size()) + " " + what + ", given are " +
                             std::to_string(count));
   }
+  std::vector<uint32_t> offsets;
   for (size_t i = 0; i < count; i++) {
     const Operand& argument = given->elements[i];
     Place place;
     bool found = argument.kind == Operand::Kind::Symbol && symbols.find(argument.symbol, place) &&
                  place.kind == Constant::Kind::Local;
     if (!found) refuse(instruction, "expected variables of space `.param` as " + std::string(what));
-    if (place.bytes != declared[i].bytes) {
+    if (place.bytes != sizes[i]) {
       refuse(instruction, "`" + argument.symbol + "` has " + std::to_string(place.bytes) +
-                              " bytes where the function has " +
-                              std::to_string(declared[i].bytes));
+                              " bytes where the function has " + std::to_string(sizes[i]));
     }
     offsets.push_back(static_cast<uint32_t>(place.value));
-    bytes.push_back(static_cast<uint32_t>(place.bytes));
   }
+  return offsets;
 }
 
 }  // namespace
@@ -102,35 +113,41 @@ void ControlFlow::decodeIndirectBranch(const Instruction& instruction, FunctionD
 
 void ControlFlow::decodeCall(const Instruction& instruction, FunctionDecoding& decoding, Op& op) {
   Call call = readCall(instruction);
-  const std::vector<ptx::Variable>* params = nullptr;
-  const std::vector<ptx::Variable>* results = nullptr;
-  if (call.target->kind == Operand::Kind::Symbol) {
-    int index = symbols_.functionIndex(call.target->symbol);
-    const ptx::Function* callee = index < 0 ? nullptr : &symbols_.function(index);
-    if (!callee || callee->isEntry) {
-      refuse(instruction, "`" + call.target->symbol + "` is no function with a body");
-    }
-    op.flow = Flow::Call;
-    op.target = static_cast<uint32_t>(index);
-    params = &callee->params;
-    results = &callee->results;
-  } else {
-    std::string name = call.prototype ? call.prototype->symbol : "";
-    auto prototype = function_.prototypes.find(name);
-    op.flow = Flow::IndirectCall;
-    op.slots[0] = decoding.slot(*call.target, 64);
-    if (prototype != function_.prototypes.end()) {
-      params = &prototype->second.params;
-      results = &prototype->second.results;
-    } else {
+  CallSite site;
+  auto place = [&] {
+    site.arguments = placeArguments(instruction, symbols_, call.arguments, site.argumentBytes,
+                                    "arguments");
+    site.results = placeArguments(instruction, symbols_, call.results, site.resultBytes,
+                                  "results");
+  };
+  if (call.target->kind == Operand::Kind::Register) {
+    auto prototype = function_.prototypes.find(call.prototype ? call.prototype->symbol : "");
+    if (prototype == function_.prototypes.end()) {
       refuse(instruction, "expected a `.callprototype` behind the arguments");
     }
+    op.flow = Flow::IndirectCall;
+    op.slots[0] = decoding.slot(*call.target, 64);
+    site.argumentBytes = sizesOf(prototype->second.params);
+    site.resultBytes = sizesOf(prototype->second.results);
+  } else if (int index = symbols_.functionIndex(call.target->symbol); index >= 0) {
+    const ptx::Function& callee = symbols_.function(index);
+    if (callee.isEntry) refuse(instruction, "`" + callee.name + "` is a kernel");
+    op.flow = Flow::Call;
+    op.target = static_cast<uint32_t>(index);
+    site.argumentBytes = sizesOf(callee.params);
+    site.resultBytes = sizesOf(callee.results);
+  } else if (const SystemCall* system = findSystemCall(call.target->symbol)) {
+    site.argumentBytes = system->argumentBytes;
+    site.resultBytes = system->resultBytes;
+    place();
+    op.full = op.partial = system->handler;
+    std::copy(site.results.begin(), site.results.end(),
+              std::copy(site.arguments.begin(), site.arguments.end(), op.slots));
+    return;
+  } else {
+    refuse(instruction, "function `" + call.target->symbol + "` has no body");
   }
-  CallSite site;
-  placeArguments(instruction, symbols_, call.arguments, *params, "arguments", site.arguments,
-                 site.argumentBytes);
-  placeArguments(instruction, symbols_, call.results, *results, "results", site.results,
-                 site.resultBytes);
+  place();
   op.immediate = static_cast<int64_t>(program_.callSites.size());
   program_.callSites.push_back(std::move(site));
 }

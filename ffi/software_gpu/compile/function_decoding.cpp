@@ -147,9 +147,11 @@ unsigned FunctionDecoding::registerBits(const Operand& operand) {
 }
 
 const char* FunctionDecoding::special(const Operand& operand) {
-  bool is = operand.kind == Operand::Kind::Register && function_.registers[operand.reg].special;
-  if (is) use(operand);
-  return is ? function_.registers[operand.reg].name.c_str() : nullptr;
+  if (operand.kind != Operand::Kind::Register) return nullptr;
+  const ptx::Register& reg = function_.registers[operand.reg];
+  if (!reg.special || reservedShared(reg.name) >= 0) return nullptr;
+  use(operand);
+  return reg.name.c_str();
 }
 
 Address FunctionDecoding::address(const Operand& operand, Space space) {
@@ -224,6 +226,9 @@ uint32_t FunctionDecoding::constant(unsigned bits, Constant::Kind kind, uint64_t
 uint32_t FunctionDecoding::specialSlot(int index) {
   const ptx::Register& reg = function_.registers[index];
   unsigned bits = ptx::bitsOf(reg.type);
+  if (int reserved = reservedShared(reg.name); reserved >= 0) {
+    return constant(bits, Constant::Kind::Value, reserved);
+  }
   auto [found, isNew] = specials_.emplace(index, 0);
   if (isNew) {
     found->second = bits == 1 ? code_.predicates++ : takeBytes(bits);

@@ -14,6 +14,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Variable;
 
+constexpr uint32_t kReservedBytes = 512;
+constexpr uint32_t kReservedForGroups = 128;  ///< they take up to 288 bytes from here on
 constexpr uint64_t kMostSharedBytes = 227 << 10;
 constexpr uint64_t kMostLocalBytes = 512 << 10;
 constexpr uint64_t kMostParamBytes = 32764;
@@ -47,6 +49,13 @@ void requireRoom(const Function& function, const char* what, uint64_t bytes, uin
 
 }  // namespace
 
+int reservedShared(const std::string& special) {
+  static const std::string kPrefix = "%reserved_smem_offset_";
+  if (special.rfind(kPrefix, 0) != 0) return -1;
+  std::string which = special.substr(kPrefix.size());
+  return which == "end" || which == "cap" ? kReservedBytes : which == "1" ? kReservedForGroups : 0;
+}
+
 Symbols::Symbols(const ptx::Module& module, const AddressOf& addressOf) : addressOf_(addressOf) {
   for (const Variable& variable : module.variables) {
     variables_.emplace(variable.name, &variable);
@@ -62,6 +71,9 @@ Symbols::Symbols(const ptx::Module& module, const AddressOf& addressOf) : addres
   for (const auto& [name, target] : module.aliases) {
     auto found = indices_.find(target);
     if (found != indices_.end()) indices_.emplace(name, found->second);
+  }
+  for (const Function& function : module.functions) {
+    if (usesOf(function).reservedShared) commonBytes_ = kReservedBytes;
   }
   for (const Function& function : module.functions) {
     if (function.isEntry || !function.isDefined) continue;
@@ -84,6 +96,9 @@ Symbols::Uses Symbols::usesOf(const Function& function) const {
   std::set<const Variable*> seen;
   for (const Variable& variable : function.variables) {
     if (variable.space == Space::Shared) uses.dynamicShared |= isDynamic(variable);
+  }
+  for (const ptx::Register& reg : function.registers) {
+    uses.reservedShared |= reg.special && reservedShared(reg.name) >= 0;
   }
   for (const ptx::Instruction& instruction : function.code) {
     uses.calls |= instruction.opcode == "call";
@@ -130,7 +145,7 @@ void Symbols::enter(const Function& function, FunctionCode& code) {
 void Symbols::enterShared(const Function& function, FunctionCode& code) {
   Uses uses = usesOf(function);
   code.usesDynamicShared = uses.dynamicShared || (uses.calls && functionsUseDynamic_);
-  bool touchesCommon = uses.calls || !function.isEntry;
+  bool touchesCommon = uses.calls || uses.reservedShared || !function.isEntry;
   for (const Variable* variable : uses.shared) touchesCommon |= common_.count(variable) > 0;
   uint64_t end = touchesCommon ? commonBytes_ : 0;
   auto place = [&](const Variable& variable) {

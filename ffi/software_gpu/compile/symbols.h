@@ -20,6 +20,11 @@ struct Place {
   uint64_t bytes;  ///< 0 for a function and for dynamic shared memory
 };
 
+/// Shared memory that the system keeps for itself, at the begin of a block's: cooperative groups of
+/// several warps meet in it. A special register says where.
+/// @returns Its value; -1 for a register that is about something else.
+int reservedShared(const std::string& special);
+
 class Symbols {
  public:
   /// Numbers the functions that have a body and lays out shared memory.
@@ -43,6 +48,7 @@ class Symbols {
   struct Uses {
     std::vector<const ptx::Variable*> shared;  ///< of the module, in order of declaration
     bool dynamicShared = false;
+    bool reservedShared = false;
     bool calls = false;
   };
 

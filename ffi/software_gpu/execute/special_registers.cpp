@@ -79,8 +79,6 @@ const std::unordered_map<std::string, SpecialRegister>& specials() {
        {[](const Warp& warp, unsigned) -> uint64_t { return warp.block->sharedBytes; }}},
       {"%aggr_smem_size",
        {[](const Warp& warp, unsigned) -> uint64_t { return warp.block->sharedBytes; }}},
-      {"%reserved_smem_offset_begin", {always<0>}}, {"%reserved_smem_offset_end", {always<0>}},
-      {"%reserved_smem_offset_cap", {always<0>}},
       {"%current_graph_exec", {always<0>}},
       // Where the vendor's driver puts the address through which cooperative groups join a grid.
       {"%envreg1",
