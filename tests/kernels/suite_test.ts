@@ -1,11 +1,8 @@
 import { cudaTest } from "../fixtures/cuda.ts";
-import { DriverGpu } from "./driver_gpu.ts";
+import { CudaGpu } from "./cuda_gpu.ts";
 import { runAll } from "./kernel_case.ts";
 import { MODES } from "./modes.ts";
 import { SUITE } from "./suite.ts";
-
-/** PTX for later architectures runs on no older one. */
-const NEWEST = { computeCapability: 120 };
 
 const modules = Map.groupBy(SUITE, ({ ptx }) => ptx.href);
 
@@ -16,9 +13,9 @@ for (const [mode, options] of Object.entries(MODES)) {
       `kernel suite: ${module} for sm_${target}, ${mode}`,
       async (context) => {
         const text = await Deno.readTextFile(new URL(ptx));
-        await runAll(cases, new DriverGpu(context), text);
+        await runAll(cases, new CudaGpu(context), text);
       },
-      { ...NEWEST, ...options },
+      { ...options, computeCapability: target },
     );
   }
 }

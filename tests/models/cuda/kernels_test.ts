@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { cudaTest } from "../../fixtures/cuda.ts";
-import { DriverGpu } from "../../kernels/driver_gpu.ts";
+import { CudaGpu } from "../../kernels/cuda_gpu.ts";
 import { runAll } from "../../kernels/kernel_case.ts";
 import { MODES } from "../../kernels/modes.ts";
 import { shippedModules } from "../../kernels/shipped.ts";
@@ -9,7 +9,7 @@ for (const [mode, options] of Object.entries(MODES)) {
   for (const { name, ptx, cases } of shippedModules()) {
     cudaTest(
       `shipped kernels of ${name} are right, ${mode}`,
-      (context) => runAll(cases, new DriverGpu(context), ptx),
+      (context) => runAll(cases, new CudaGpu(context), ptx),
       options,
     );
   }
