@@ -6,6 +6,7 @@
 #include "capture.h"
 #include "counters.h"
 #include "entry.h"
+#include "graph_exec.h"
 #include "kernel_table.h"
 #include "link.h"
 #include "options.h"
@@ -21,7 +22,7 @@ constexpr int kDeviceLost = CUDA_ERROR_DEVICE_UNAVAILABLE;
 
 uint64_t liveHandles() {
   return contexts().size() + streams().size() + events().size() + modules().size() +
-         links().size() + graphs().size();
+         links().size() + graphs().size() + graphExecs().size();
 }
 
 struct Counter {
@@ -97,6 +98,7 @@ SOFTWARE_GPU_API void softwareGpuReset() {
   }
   {
     std::lock_guard lock(graphMutex());
+    graphExecs().removeIf([](const GraphExec&) { return true; });
     graphNodes().removeIf([](const GraphNode&) { return true; });
     graphs().removeIf([](const Graph&) { return true; });
   }

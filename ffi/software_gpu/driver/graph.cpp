@@ -50,6 +50,12 @@ std::shared_ptr<GraphNode> Graph::add(std::shared_ptr<const Operation> operation
   return node;
 }
 
+size_t Graph::indexOf(const GraphNode* node) const {
+  return static_cast<size_t>(std::find_if(nodes.begin(), nodes.end(),
+                                          [&](const auto& one) { return one.get() == node; }) -
+                             nodes.begin());
+}
+
 std::vector<GraphNode*> Graph::inOrder(uint64_t seed) const {
   std::mt19937_64 random(seed);
   std::vector<GraphNode*> waiting, ordered;

@@ -16,6 +16,7 @@ struct GraphNode {
   Graph* graph = nullptr;
   std::shared_ptr<const Operation> operation;
   std::vector<GraphNode*> dependencies;        ///< in the order given
+  uint64_t original = 0;                       ///< of a node in a clone: what it is a copy of
 };
 
 struct Graph {
@@ -25,6 +26,7 @@ struct Graph {
   /// @throws Failure 1 when a dependency is of another graph, or given twice
   std::shared_ptr<GraphNode> add(std::shared_ptr<const Operation> operation,
                                  const std::vector<GraphNode*>& dependencies);
+  size_t indexOf(const GraphNode* node) const;
   /// Every node behind its dependencies; among those that may come next the first to be created, or
   /// with a seed any.
   /// @throws Failure 1 when they form a circle
