@@ -9,7 +9,7 @@ import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
 import { CudaError } from "../../../ffi/cuda/errors.ts";
 import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
-import { DriverGpu } from "../../kernels/driver_gpu.ts";
+import { CudaGpu } from "../../kernels/cuda_gpu.ts";
 import type { KernelArgument } from "../../kernels/gpu.ts";
 
 /** How {@linkcode run} launches the kernel of a module. */
@@ -71,7 +71,7 @@ export function elementAddress(register: string, base: string, bytes: number): s
 export async function run(gpu: SoftwareGpu, ptx: string, launch: PtxLaunch): Promise<void> {
   using driver = openDriver(gpu.path);
   using context = new Context(new CudaDevice(driver, 0));
-  await new DriverGpu(context).run(ptx, [{
+  await new CudaGpu(context).run(ptx, [{
     kernel: "kernel",
     grid: [launch.blocks ?? 1],
     block: [launch.threads ?? 32],
