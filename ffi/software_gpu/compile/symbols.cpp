@@ -41,9 +41,10 @@ bool isDynamic(const Variable& variable) {
   return variable.space == Space::Shared && variable.bytes == 0;
 }
 
-void requireRoom(const Function& function, const char* what, uint64_t bytes, uint64_t most) {
+void requireRoom(const Function& function, uint32_t line, const char* what, uint64_t bytes,
+                 uint64_t most) {
   if (bytes <= most) return;
-  refuse(function.line, "`" + function.name + "` takes " + std::to_string(bytes) + " bytes of " +
+  refuse(line, "`" + function.name + "` takes " + std::to_string(bytes) + " bytes of " +
                             what + ", the most is " + std::to_string(most));
 }
 
@@ -83,7 +84,7 @@ Symbols::Symbols(const ptx::Module& module, const AddressOf& addressOf) : addres
     for (const Variable& variable : function.variables) {
       if (variable.space == Space::Shared && !isDynamic(variable)) shareCommon(variable);
     }
-    requireRoom(function, "shared memory", commonBytes_, kMostSharedBytes);
+    requireRoom(function, function.line, "shared memory", commonBytes_, kMostSharedBytes);
   }
 }
 
@@ -131,12 +132,12 @@ void Symbols::enter(const Function& function, FunctionCode& code) {
   for (const Variable& variable : function.variables) {
     if (variable.space == Space::Shared) continue;
     uint64_t at = append(variable, localBytes);
-    requireRoom(function, "local memory", localBytes, kMostLocalBytes);
+    requireRoom(function, variable.line, "local memory", localBytes, kMostLocalBytes);
     places_.insert_or_assign(variable.name,
                              Place{Space::Local, Constant::Kind::Local, at, variable.bytes});
   }
-  requireRoom(function, "parameters", paramBytes, kMostParamBytes);
-  requireRoom(function, "local memory", localBytes, kMostLocalBytes);
+  requireRoom(function, function.line, "parameters", paramBytes, kMostParamBytes);
+  requireRoom(function, function.line, "local memory", localBytes, kMostLocalBytes);
   code.paramBytes = static_cast<uint32_t>(paramBytes);
   code.localBytes = static_cast<uint32_t>(alignUp(localBytes, 16));
   enterShared(function, code);
@@ -151,7 +152,7 @@ void Symbols::enterShared(const Function& function, FunctionCode& code) {
   auto place = [&](const Variable& variable) {
     auto common = common_.find(&variable);
     uint64_t at = common != common_.end() ? common->second : append(variable, end);
-    requireRoom(function, "shared memory", end, kMostSharedBytes);
+    requireRoom(function, variable.line, "shared memory", end, kMostSharedBytes);
     places_.insert_or_assign(variable.name,
                              Place{Space::Shared, Constant::Kind::Value, at, variable.bytes});
   };
@@ -168,7 +169,7 @@ void Symbols::enterShared(const Function& function, FunctionCode& code) {
     }
   }
   if (code.usesDynamicShared) end = alignUp(end, alignment);
-  requireRoom(function, "shared memory", end, kMostSharedBytes);
+  requireRoom(function, function.line, "shared memory", end, kMostSharedBytes);
   code.sharedBytes = static_cast<uint32_t>(end);
 }
 
