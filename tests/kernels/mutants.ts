@@ -21,22 +21,29 @@ interface Change {
 }
 
 /** Ways to spoil an instruction. All are tried on each; those that do not concern it give nothing. */
-const MUTATIONS: readonly ((instruction: string) => Iterable<Change>)[] = [
+const MUTATIONS: readonly ((
+  instruction: string,
+  shared: ReadonlySet<string>,
+) => Iterable<Change>)[] = [
   barriers,
   shuffles,
   asynchronousCopies,
   sharedOffsets,
+  sharedAddresses,
 ];
 
 /**
  * Every mutant of a module: each barrier left out, each shuffle with another offset, mode or mask,
  * each wait for copies and each end of a group of them left out or weakened, each access of shared
- * memory one element further.
+ * memory one element further, each address of a shared variable 16 bytes further.
  */
 export function mutantsOf(ptx: string): Mutant[] {
   const mutants: Mutant[] = [];
   const lines = ptx.split("\n");
   const seen = new Map<string, number>();
+  const shared = new Set(
+    Array.from(ptx.matchAll(/^\s*(?:\.extern )?\.shared .* (\w+)\[/gm), ([, name]) => name),
+  );
   let kernel = "";
   lines.forEach((line, index) => {
     kernel = line.match(/\.entry (\w+)\(/)?.[1] ?? kernel;
@@ -47,7 +54,7 @@ export function mutantsOf(ptx: string): Mutant[] {
     const ordinal = (seen.get(key) ?? 0) + 1;
     seen.set(key, ordinal);
     for (const mutation of MUTATIONS) {
-      for (const { what, becomes } of mutation(instruction)) {
+      for (const { what, becomes } of mutation(instruction, shared)) {
         const changed = lines.with(index, becomes === "" ? "" : `\t${guard}${becomes}`);
         mutants.push({ name: `${key} ${ordinal} ${what}`, ptx: changed.join("\n") });
       }
@@ -97,4 +104,9 @@ function* sharedOffsets(instruction: string): Iterable<Change> {
     (_, base, offset = "0") => `[${base}+${Number(offset) + width}]`,
   );
   yield { what: `${width} bytes further`, becomes };
+}
+
+function* sharedAddresses(instruction: string, shared: ReadonlySet<string>): Iterable<Change> {
+  const [, start, symbol] = instruction.match(/^(mov\.\w+\s+%\w+, )(\w+);$/) ?? [];
+  if (shared.has(symbol)) yield { what: "16 bytes further", becomes: `${start}${symbol}+16;` };
 }

@@ -3,7 +3,7 @@ import { mutantsOf } from "./mutants.ts";
 
 /** Names of the mutants of a kernel k with this body, and how each changes it. */
 function mutants(body: string): [name: string, changed: string][] {
-  const before = [".visible .entry k()", "{", body, "}"];
+  const before = [".visible .entry k()", "{", ...body.split("\n"), "}"];
   return mutantsOf(before.join("\n")).map(({ name, ptx }) => {
     const changed = ptx.split("\n").filter((line) => !before.includes(line));
     return [name, changed.join("").trim()];
@@ -56,5 +56,12 @@ Deno.test("mutantsOf() counts instructions of a kernel by opcode and leaves othe
     mutants("\tbar.sync 0;\n\tadd.s32 %r1, %r2, 4;\n\tld.global.f32 %f1, [%rd1];\n\tbar.sync 0;")
       .map(([name]) => name),
     ["k: bar.sync 1 left out", "k: bar.sync 2 left out"],
+  );
+});
+
+Deno.test("mutantsOf() moves the addresses of shared variables, not of others", () => {
+  assert.deepEqual(
+    mutants("\t.shared .align 4 .b8 tile[64];\n\tmov.u32 \t%r1, tile;\n\tmov.u32 \t%r2, %tid.x;"),
+    [["k: mov.u32 1 16 bytes further", "mov.u32 \t%r1, tile+16;"]],
   );
 });

@@ -37,7 +37,11 @@ export async function compile(source: string, target: number): Promise<string> {
  * @throws {Error} With the assembler's own words when it refuses the text.
  */
 export async function measure(ptx: string, target: number): Promise<Map<string, KernelUse>> {
-  const report = await run("ptxas", [`-arch=sm_${target}`, "-v", ptx, "-o", "/dev/null"]);
+  return usesIn(await run("ptxas", [`-arch=sm_${target}`, "-v", ptx, "-o", "/dev/null"]));
+}
+
+/** What ptxas says of each kernel when it is asked to be verbose. */
+export function usesIn(report: string): Map<string, KernelUse> {
   const uses = new Map<string, KernelUse>();
   for (const part of report.split("Compiling entry function").slice(1)) {
     uses.set(part.match(/'(\w+)'/)![1], {

@@ -20,6 +20,9 @@
 // gemm_f32:          block 256, grid (ceil(n / 64), ceil(m / 64), batch).
 // gemm_f32_few_rows: m <= 8 only; block 128, grid (ceil(n / 32), 1, batch). Fewer blocks along x are
 //                    right as well: each goes on to further columns.
+//
+// A grid is at most 65535 high and deep: more rows than 64 times that, and more matrices, take several
+// launches.
 
 #include "activation.cuh"
 
