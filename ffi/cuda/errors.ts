@@ -33,8 +33,9 @@ const NAMES: Readonly<Record<number, string>> = {
 const AFTER_A_FAULT = "Work enqueued before this call caused it, and every later call of this " +
   "process fails the same way: end the process and start anew.";
 
-/** Faults after which, as the driver's manual says, the process has to end. */
+/** Faults after which the process has to end: as the manual says, the first and the last apart. */
 const STICKY: ReadonlySet<number> = new Set([
+  46, // CUDA_ERROR_DEVICE_UNAVAILABLE: what a device is that no longer answers
   214, // CUDA_ERROR_ECC_UNCORRECTABLE
   220, // CUDA_ERROR_NVLINK_UNCORRECTABLE
   226, // CUDA_ERROR_CONTAINED
@@ -49,6 +50,7 @@ const STICKY: ReadonlySet<number> = new Set([
   719, // CUDA_ERROR_LAUNCH_FAILED
   721, // CUDA_ERROR_TENSOR_MEMORY_LEAK
   911, // CUDA_ERROR_EXTERNAL_DEVICE
+  999, // CUDA_ERROR_UNKNOWN: of what is not known, the worst is assumed
 ]);
 
 /** What to do, by code. */
@@ -57,7 +59,8 @@ const HINTS: Readonly<Record<number, string>> = {
   [CODE.outOfMemory]: "Free memory of the device, or ask for less; other processes may use it too.",
   3: "Open the driver with openDriver(), which initialises it.",
   4: "The driver is shutting down: make no call while the process exits.",
-  46: "Another process holds the device for itself, or it has dropped off the bus: see nvidia-smi.",
+  46:
+    "Another process holds the device for itself, or it is lost: see nvidia-smi, then start anew.",
   [CODE.invalidDevice]: "Count the devices first.",
   200: "The module is neither PTX nor a binary for this device.",
   [CODE.invalidContext]:
@@ -76,7 +79,7 @@ const HINTS: Readonly<Record<number, string>> = {
   900: "This call is not allowed while a stream is captured.",
   901: "The capture failed at an earlier call: end it and begin anew.",
   910: "The graph differs in its shape: instantiate it anew.",
-  999: "The driver gives no reason: look for Xid messages in the kernel's log.",
+  999: "The driver gives no reason: see the kernel's log for Xid messages, then start anew.",
 };
 
 /** A call that failed, or would have. */
@@ -101,7 +104,7 @@ export class CudaError extends Error {
     options: ErrorOptions & { readonly name?: string; readonly hint?: string } = {},
   ) {
     const name = options.name ?? NAMES[code] ?? `CUDA_ERROR_${code}`;
-    const hint = options.hint ?? (STICKY.has(code) ? AFTER_A_FAULT : HINTS[code] ?? "");
+    const hint = options.hint ?? HINTS[code] ?? (STICKY.has(code) ? AFTER_A_FAULT : "");
     super(`${call} failed with ${name} (${code}): ${text}. ${hint}`.trimEnd(), options);
     this.name = name;
     this.hint = hint;

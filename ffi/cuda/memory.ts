@@ -34,7 +34,7 @@ export class DeviceMemory extends DeviceBytes {
     return this.#bytes;
   }
 
-  /** Frees it. */
+  /** Frees it. The driver waits for all work of the context first. */
   protected override release(address: bigint): void {
     const driver = this.context.makeCurrent();
     driver.check("cuMemFree_v2", driver.symbols.cuMemFree_v2(address));

@@ -14,6 +14,7 @@ export const CONTEXT = {
   // CUresult cuCtxSetCurrent(CUcontext ctx)
   cuCtxSetCurrent: { parameters: ["u64"], result: "i32" },
   // CUresult cuCtxGetCurrent(CUcontext* pctx)
+  // Only tests ask; a driver here knows by itself.
   cuCtxGetCurrent: { parameters: ["buffer"], result: "i32" },
   // CUresult cuCtxSynchronize(void)
   cuCtxSynchronize: { parameters: [], result: "i32" },

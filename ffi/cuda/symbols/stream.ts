@@ -24,6 +24,7 @@ export const STREAM = {
   // CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph)
   cuStreamEndCapture: { parameters: ["u64", "buffer"], result: "i32" },
   // CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus* captureStatus)
+  // Only tests ask; a stream here knows by itself.
   cuStreamIsCapturing: { parameters: ["u64", "buffer"], result: "i32" },
 
   // CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags)

@@ -26,6 +26,9 @@ Deno.test("CudaError tells faults that end the process from failures of one call
     assert.ok(error.sticky, `${code}`);
     assert.match(error.hint, /end the process/);
   }
+  for (const code of [46, 999]) {
+    assert.ok(new CudaError("cuStreamQuery", code, "a lost device").sticky, `${code}`);
+  }
   for (const code of [1, 2, 201, 400, 500, 600, 701, 720, 900]) {
     assert.ok(!new CudaError("cuStreamQuery", code, "a failure").sticky, `${code}`);
   }

@@ -1,0 +1,54 @@
+/**
+ * Random steps on ranges of addresses and their pool of chunks, each compared with a model.
+ *
+ *     deno run -A tests/soak/virtual_memory.ts [steps] [seed]
+ *
+ * @module
+ */
+import { Context } from "../../ffi/cuda/context.ts";
+import { CudaDevice } from "../../ffi/cuda/device.ts";
+import { openDriver } from "../../ffi/cuda/driver.ts";
+import { type Random, seededRandom } from "../../models/random.ts";
+import { VirtualMemoryModel, type VirtualMemoryStep } from "../ffi/cuda/virtual_memory_model.ts";
+import { softwareGpu, withFreshDevice } from "../fixtures/software_gpu.ts";
+
+const CHUNK_BYTES = 2 << 20;
+const CHUNKS = 32; // few, so that there is often too little memory
+const CONTENTS_EVERY = 100;
+
+/**
+ * Takes so many steps.
+ *
+ * @throws {assert.AssertionError} When the device or the binding does what the model does not.
+ */
+export function soakVirtualMemory(context: Context, steps: number, seed: number): void {
+  const random = seededRandom(seed);
+  using model = new VirtualMemoryModel(context);
+  for (let step = 1; step <= steps; step++) {
+    model.apply(randomStep(random));
+    if (step % CONTENTS_EVERY === 0) model.checkContents();
+  }
+}
+
+function randomStep(random: Random): VirtualMemoryStep {
+  const below = (limit: number) => Math.floor(random() * limit);
+  const range = below(1000);
+  const kind = random();
+  if (kind < 0.05) return { kind: "reserve", chunks: 1 + below(12) };
+  if (kind < 0.1) return { kind: "dispose", range };
+  if (kind < 0.15) return { kind: "trim", kept: below(8) };
+  if (kind < 0.5) return { kind: "write", range, chunk: below(1000), value: below(2 ** 32) };
+  return { kind: "resize", range, chunks: below(1000), less: below(CHUNK_BYTES) };
+}
+
+if (import.meta.main) {
+  const [steps = 1_000_000, seed = 1] = Deno.args.map(Number);
+  if (softwareGpu === undefined) Deno.exit(0);
+  await withFreshDevice(softwareGpu, ({ path, control }) => {
+    control.configure({ memoryBytes: CHUNKS * CHUNK_BYTES });
+    using driver = openDriver(path);
+    using context = new Context(new CudaDevice(driver, 0));
+    soakVirtualMemory(context, steps, seed);
+  });
+  console.log(`${steps} steps from seed ${seed}: as the model says`);
+}
