@@ -20,8 +20,12 @@ using ptx::Space;
 constexpr unsigned kTo = 0, kFrom = 1, kSourceBytes = 2, kIgnore = 3;
 
 void arrive(const PendingCopy& copy) {
-  std::memcpy(copy.to, copy.from, copy.bytes);
-  std::memset(copy.to + copy.bytes, 0, copy.zeros);
+  if (copy.bytes == 16) {  // by far the most
+    std::memcpy(copy.to, copy.from, 16);
+    return;
+  }
+  if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
+  if (copy.zeros > 0) std::memset(copy.to + copy.bytes, 0, copy.zeros);
 }
 
 /// Bytes that a lane's copy takes from its source; the rest becomes zero.
@@ -39,11 +43,10 @@ uint32_t sourceBytes(const Op& op, Warp& warp, unsigned lane) {
 
 /// The sources of a copy whose lanes may take less than all of it, or nothing.
 void findShortSources(const Op& op, Warp& warp, uint32_t mask, const Request& request,
-                      uint32_t (&bytes)[kWarpLanes], Places& places) {
+                      const uint32_t* bytes, Places& places) {
   places.shape = Places::Shape::Scattered;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     const unsigned lane = __builtin_ctz(rest);
-    bytes[lane] = sourceBytes(op, warp, lane);
     places.at[lane] = nullptr;
     if (bytes[lane] == 0) continue;
     const uint64_t address =
@@ -63,8 +66,13 @@ void copy(const Op& op, Warp& warp, uint32_t mask) {
   Places destinations, sources;
   uint32_t bytes[kWarpLanes];
   kFindShared(op, warp, mask, to, destinations);
-  if (op.slots[kSourceBytes] == kNoSlot && op.slots[kIgnore] == kNoSlot) {
-    std::fill_n(bytes, kWarpLanes, op.variant);
+  bool isWhole = true;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const unsigned lane = __builtin_ctz(rest);
+    bytes[lane] = sourceBytes(op, warp, lane);
+    isWhole &= bytes[lane] == op.variant;
+  }
+  if (isWhole) {
     findGlobal(op, warp, mask, from, sources);
     inspectPlaces(op, warp, mask, from, sources);
   } else {

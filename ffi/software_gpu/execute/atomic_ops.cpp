@@ -8,7 +8,7 @@
 #include "../compile/decode.h"
 #include "../memory/access.h"
 #include "modifiers.h"
-#include "small_floats.h"
+#include "float_format.h"
 
 namespace sgpu {
 namespace {
@@ -66,33 +66,28 @@ Raw maximum(Raw old, Raw value, Raw) {
 }
 
 uint32_t addFloat(uint32_t old, uint32_t value, uint32_t) {
-  return bitsOf(floatOf(old) + floatOf(value));
+  return bitsAs<uint32_t>(bitsAs<float>(old) + bitsAs<float>(value));
 }
 uint64_t addDouble(uint64_t old, uint64_t value, uint64_t) {
-  double a, b;
-  std::memcpy(&a, &old, sizeof a);
-  std::memcpy(&b, &value, sizeof b);
-  a += b;
-  std::memcpy(&old, &a, sizeof a);
-  return old;
+  return bitsAs<uint64_t>(bitsAs<double>(old) + bitsAs<double>(value));
 }
 
 float plus(float a, float b) { return a + b; }
 float smaller(float a, float b) { return a != a ? b : b != b ? a : std::min(a, b); }
 float larger(float a, float b) { return a != a ? b : b != b ? a : std::max(a, b); }
 
-template <float (*kWiden)(uint16_t), uint16_t (*kNarrow)(float), float (*kApply)(float, float)>
+template <class Format, float (*kApply)(float, float)>
 uint16_t small(uint16_t old, uint16_t value, uint16_t) {
-  return kNarrow(kApply(kWiden(old), kWiden(value)));
+  return narrow<Format>(kApply(widen(Format{old}), widen(Format{value}))).bits;
 }
 template <Change<uint16_t> kHalf>
 uint32_t both(uint32_t old, uint32_t value, uint32_t) {
   return kHalf(old, value, 0) | uint32_t(kHalf(old >> 16, value >> 16, 0)) << 16;
 }
 template <float (*kApply)(float, float)>
-constexpr Change<uint16_t> half = small<halfToFloat, floatToHalf, kApply>;
+constexpr Change<uint16_t> half = small<Half, kApply>;
 template <float (*kApply)(float, float)>
-constexpr Change<uint16_t> bfloat = small<bfloatToFloat, floatToBfloat, kApply>;
+constexpr Change<uint16_t> bfloat = small<BFloat, kApply>;
 
 template <class Raw, Change<Raw> kChange>
 Raw applyAt(uint8_t* at, Raw value, Raw second) {

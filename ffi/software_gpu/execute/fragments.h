@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __AVX__
+#if defined(__AVX__) || defined(__F16C__)
 #include <immintrin.h>
 #endif
 
-#include "small_floats.h"
+#include "float_format.h"
 
 namespace sgpu {
+
+/// What a tensor core sees of a register: 10 bits of fraction.
+inline float truncateToTensorFloat(uint32_t bits) { return bitsAs<float>(bits & 0xffffe000); }
 
 // Element types of A and B. `kPerRow` elements lie in `kRowBytes`; `Sum` is what they are summed in.
 
@@ -24,7 +27,7 @@ struct HalfElement {
     _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(row))));
 #else
     for (unsigned i = 0; i < kPerRow; i++) {
-      to[i] = halfToFloat(reinterpret_cast<const uint16_t*>(row)[i]);
+      to[i] = widen(reinterpret_cast<const Half*>(row)[i]);
     }
 #endif
   }
@@ -35,7 +38,7 @@ struct BfloatElement {
   static constexpr unsigned kPerRow = 8, kRowBytes = 16;
   static void widenRow(const uint8_t* row, float* to) {
     for (unsigned i = 0; i < kPerRow; i++) {
-      to[i] = bfloatToFloat(reinterpret_cast<const uint16_t*>(row)[i]);
+      to[i] = widen(reinterpret_cast<const BFloat*>(row)[i]);
     }
   }
 };
@@ -45,7 +48,7 @@ struct TensorFloatElement {
   static constexpr unsigned kPerRow = 4, kRowBytes = 16;
   static void widenRow(const uint8_t* row, float* to) {
     for (unsigned i = 0; i < kPerRow; i++) {
-      to[i] = floatOf(reinterpret_cast<const uint32_t*>(row)[i] & 0xffffe000);  // 10 bits of fraction
+      to[i] = truncateToTensorFloat(reinterpret_cast<const uint32_t*>(row)[i]);
     }
   }
 };
@@ -118,8 +121,8 @@ struct HalfSums {
     widenTile<HalfElement>(tiles[0], to, 8);
   }
   static void store(const float* sums, uint8_t* const* tiles) {
-    uint16_t* to = reinterpret_cast<uint16_t*>(tiles[0]);
-    for (unsigned i = 0; i < 64; i++) to[i] = floatToHalf(sums[i]);
+    Half* to = reinterpret_cast<Half*>(tiles[0]);
+    for (unsigned i = 0; i < 64; i++) to[i] = narrowToHalf(sums[i]);
   }
 };
 

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include "../compile/decode.h"
@@ -61,23 +61,52 @@ void writeOnce(uint8_t* to, Sixteen value) {
 }
 
 #ifdef __SSE2__
-/// Four lanes of a vector of four words each, from memory to registers or back.
+/// Vectors of four words each, from memory to registers or back, four lanes at a time; eight where
+/// registers are wide enough.
 template <bool kLoad>
 void moveQuads(const Op& op, Warp& warp, const Places& places) {
+  float* registers[4];
+  for (unsigned i = 0; i < 4; i++) registers[i] = data<float>(op, warp, i);
+  const auto memory = [&](unsigned lane) {
+    return reinterpret_cast<float*>(places.of(lane, 16));
+  };
+#ifdef __AVX__
+  for (unsigned lane = 0; lane < kWarpLanes; lane += 8) {
+    __m256 row[4];
+    for (unsigned i = 0; i < 4; i++) {
+      row[i] = kLoad ? _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_load_ps(memory(lane + i))),
+                                            _mm_load_ps(memory(lane + 4 + i)), 1)
+                     : _mm256_load_ps(registers[i] + lane);
+    }
+    const __m256 low01 = _mm256_unpacklo_ps(row[0], row[1]);
+    const __m256 low23 = _mm256_unpacklo_ps(row[2], row[3]);
+    const __m256 high01 = _mm256_unpackhi_ps(row[0], row[1]);
+    const __m256 high23 = _mm256_unpackhi_ps(row[2], row[3]);
+    row[0] = _mm256_shuffle_ps(low01, low23, 0x44);
+    row[1] = _mm256_shuffle_ps(low01, low23, 0xee);
+    row[2] = _mm256_shuffle_ps(high01, high23, 0x44);
+    row[3] = _mm256_shuffle_ps(high01, high23, 0xee);
+    for (unsigned i = 0; i < 4; i++) {
+      if (kLoad) {
+        _mm256_store_ps(registers[i] + lane, row[i]);
+      } else {
+        _mm_store_ps(memory(lane + i), _mm256_castps256_ps128(row[i]));
+        _mm_store_ps(memory(lane + 4 + i), _mm256_extractf128_ps(row[i], 1));
+      }
+    }
+  }
+#else
   for (unsigned lane = 0; lane < kWarpLanes; lane += 4) {
     __m128 row[4];
     for (unsigned i = 0; i < 4; i++) {
-      const float* from = kLoad ? reinterpret_cast<const float*>(places.of(lane + i, 16))
-                                : data<float>(op, warp, i) + lane;
-      row[i] = _mm_load_ps(from);
+      row[i] = _mm_load_ps(kLoad ? memory(lane + i) : registers[i] + lane);
     }
     _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
     for (unsigned i = 0; i < 4; i++) {
-      float* to = kLoad ? data<float>(op, warp, i) + lane
-                        : reinterpret_cast<float*>(places.of(lane + i, 16));
-      _mm_store_ps(to, row[i]);
+      _mm_store_ps(kLoad ? registers[i] + lane : memory(lane + i), row[i]);
     }
   }
+#endif
 }
 #endif
 
@@ -106,6 +135,12 @@ void load(const Op& op, Warp& warp, uint32_t mask, const Places& places) {
 #endif
   for (unsigned i = 0; i < count; i++) {
     Slot* to = data<Slot>(op, warp, i);
+    if (mask == kAllLanes && places.shape == Shape::Scattered) {
+      for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+        to[lane] = widen<Slot>(reinterpret_cast<const Element*>(places.at[lane])[i]);
+      }
+      continue;
+    }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
       const unsigned lane = __builtin_ctz(rest);
       to[lane] = widen<Slot>(reinterpret_cast<const Element*>(places.of(lane, bytes))[i]);

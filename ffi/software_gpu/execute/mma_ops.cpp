@@ -117,8 +117,8 @@ void multiplyBits(const Op& op, Warp& warp, uint32_t mask) {
 template <bool kHalfC, bool kHalfD>
 void multiplyQuads(const Op& op, Warp& warp, uint32_t mask) {
   requireAllLanes(op, warp, mask);
-  const auto half = [&](unsigned first, unsigned lane, unsigned i) -> uint16_t& {
-    return reinterpret_cast<uint16_t*>(warp.registers + op.more[first + i / 2])[2 * lane + i % 2];
+  const auto half = [&](unsigned first, unsigned lane, unsigned i) -> Half& {
+    return reinterpret_cast<Half*>(warp.registers + op.more[first + i / 2])[2 * lane + i % 2];
   };
   const auto single = [&](unsigned first, unsigned lane, unsigned i) -> float& {
     return reinterpret_cast<float*>(warp.registers + op.more[first + i])[lane];
@@ -128,7 +128,7 @@ void multiplyQuads(const Op& op, Warp& warp, uint32_t mask) {
   for (unsigned lane = 0; lane < kWarpLanes; lane++) {
     const unsigned product = lane / 4 % 4, own = lane % 4, upper = lane >= 16 ? 4 : 0;
     for (unsigned i = 0; i < 4; i++) {
-      const float left = halfToFloat(half(kA, lane, i)), right = halfToFloat(half(kB, lane, i));
+      const float left = widen(half(kA, lane, i)), right = widen(half(kB, lane, i));
       columnsOfA ? a[product][i + upper][own] = left : a[product][own + upper][i] = left;
       rowsOfB ? b[product][own][i + upper] = right : b[product][i][own + upper] = right;
     }
@@ -144,13 +144,13 @@ void multiplyQuads(const Op& op, Warp& warp, uint32_t mask) {
     }
   };
   forEachSum(kHalfC, [&](unsigned lane, unsigned i, float& sum) {
-    sum = kHalfC ? halfToFloat(half(kC, lane, i)) : single(kC, lane, i);
+    sum = kHalfC ? widen(half(kC, lane, i)) : single(kC, lane, i);
   });
   for (unsigned product = 0; product < 4; product++) {
     multiplyTile(a[product][0], b[product][0], c[product][0], 8, 4);
   }
   forEachSum(kHalfD, [&](unsigned lane, unsigned i, float& sum) {
-    if (kHalfD) half(kD, lane, i) = floatToHalf(sum);
+    if (kHalfD) half(kD, lane, i) = narrowToHalf(sum);
     else single(kD, lane, i) = sum;
   });
 }

@@ -4,7 +4,7 @@
 
 #include "../compile/decode.h"
 #include "modifiers.h"
-#include "small_floats.h"
+#include "float_format.h"
 #include "warp.h"
 
 namespace sgpu {
@@ -212,10 +212,10 @@ uint32_t larger(uint32_t a, uint32_t b) {
 }
 template <bool kSmaller, bool kAbsolute, bool kNaN>
 uint32_t extreme(uint32_t left, uint32_t right) {
-  float a = floatOf(left), b = floatOf(right);
+  float a = bitsAs<float>(left), b = bitsAs<float>(right);
   if (kAbsolute) a = std::fabs(a), b = std::fabs(b);
-  if (a != a || b != b) return kNaN ? 0x7fffffff : bitsOf(a != a ? b : a);
-  return bitsOf(kSmaller ? std::min(a, b) : std::max(a, b));
+  if (a != a || b != b) return kNaN ? 0x7fffffff : bitsAs<uint32_t>(a != a ? b : a);
+  return bitsAs<uint32_t>(kSmaller ? std::min(a, b) : std::max(a, b));
 }
 uint32_t sum(uint32_t a, uint32_t b) { return a + b; }
 uint32_t conjunction(uint32_t a, uint32_t b) { return a & b; }

@@ -133,16 +133,16 @@ struct Plain {
 };
 struct HalfValue {
   using Raw = uint16_t;
-  static float widen(uint16_t value) { return halfToFloat(value); }
-  static uint16_t narrow(float value) { return floatToHalf(value); }
+  static float widen(uint16_t value) { return sgpu::widen(Half{value}); }
+  static uint16_t narrow(float value) { return narrowToHalf(value).bits; }
 };
 struct BfloatValue {
   using Raw = uint16_t;
-  static float widen(uint16_t value) { return bfloatToFloat(value); }
+  static float widen(uint16_t value) { return sgpu::widen(BFloat{value}); }
 };
 struct TensorFloatValue {
   using Raw = uint32_t;
-  static float widen(uint32_t value) { return floatOf(value & 0xffffe000); }
+  static float widen(uint32_t value) { return truncateToTensorFloat(value); }
 };
 
 template <class Value>

@@ -1,19 +1,12 @@
 #include "access.h"
 
-#include <cstdio>
-
+#include "hexadecimal.h"
 #include "shadow.h"
 
 namespace sgpu {
 namespace {
 
 using ptx::Space;
-
-std::string hexadecimal(uint64_t value) {
-  char text[24];
-  snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 const char* nameOf(Space space) {
   switch (space) {
@@ -47,7 +40,7 @@ struct Attempt {
     fault(op, warp, code,
           std::string(nameOf(kind)) + " of " + std::to_string(bytes) + " bytes of " +
               nameOf(space) + " memory at " + hexadecimal(address) + ": " + why,
-          address, static_cast<int>(lane));
+          0, static_cast<int>(lane));
   }
 
   void aligned() const {
@@ -97,6 +90,12 @@ struct Attempt {
         inLocal.fail(kInvalidAddressSpace, "belongs to another thread");
       }
       return inLocal.within(own, warp.localBytes(), "the thread");
+    }
+    if (!writes(kind) && at >= warp.params && at < warp.params + warp.paramBytes) {
+      Attempt inParams = *this;
+      inParams.space = Space::Param;
+      inParams.address = at - warp.params;
+      return inParams.within(const_cast<uint8_t*>(warp.params), warp.paramBytes, "the kernel");
     }
     return global();
   }

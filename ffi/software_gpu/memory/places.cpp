@@ -19,46 +19,36 @@ const A* bases(const Warp& warp, const Request& request) {
 /// Whether all 32 lanes lie one behind the other or at one address, from `base[0]`.
 template <class A>
 Shape shapeOf(const A* base, uint32_t bytes) {
-  const A first = base[0], step = bytes;
-  A gaps = 0, differences = 0;
+  const A first = base[0], step = bytes, whole = base[kWarpLanes - 1] - first;
+  // The last lane tells whether it is worth looking at the others.
+  if (whole != 0 && whole != (kWarpLanes - 1) * step) return Shape::Scattered;
+  const A each = whole == 0 ? 0 : step;
+  A differences = 0;
 #pragma GCC ivdep
   for (unsigned lane = 0; lane < kWarpLanes; lane++) {
-    gaps |= base[lane] ^ static_cast<A>(first + lane * step);
-    differences |= base[lane] ^ first;
+    differences |= base[lane] ^ static_cast<A>(first + lane * each);
   }
-  if (gaps == 0) return Shape::Contiguous;
-  return differences == 0 ? Shape::Broadcast : Shape::Scattered;
+  if (differences != 0) return Shape::Scattered;
+  return whole == 0 ? Shape::Broadcast : Shape::Contiguous;
 }
 
-/// The addresses of the lanes; those outside of `mask` take the first one's, so that the extremes
-/// and the alignment below are those of the mask.
+/// The addresses of the lanes; those outside of `mask` take the first one's, so that they make no
+/// difference to what is true of all.
 template <class A>
-struct Addresses {
-  alignas(64) A at[kWarpLanes];
-  A lowest, highest, bits;
-
-  Addresses(const A* base, A offset, Warp& warp, uint32_t mask) {
-    if (mask == kAllLanes) {
+void addressesOf(const A* base, A offset, Warp& warp, uint32_t mask, A* at) {
+  if (mask == kAllLanes) {
 #pragma GCC ivdep
-      for (unsigned lane = 0; lane < kWarpLanes; lane++) at[lane] = base[lane] + offset;
-    } else {
-      const int32_t* active = warp.laneMask(mask);
-      const A other = base[__builtin_ctz(mask)] + offset;
-#pragma GCC ivdep
-      for (unsigned lane = 0; lane < kWarpLanes; lane++) {
-        const A own = base[lane] + offset;
-        at[lane] = active[lane] ? own : other;
-      }
-    }
-    lowest = highest = bits = at[0];
-#pragma GCC ivdep
-    for (unsigned lane = 1; lane < kWarpLanes; lane++) {
-      lowest = std::min(lowest, at[lane]);
-      highest = std::max(highest, at[lane]);
-      bits |= at[lane];
-    }
+    for (unsigned lane = 0; lane < kWarpLanes; lane++) at[lane] = base[lane] + offset;
+    return;
   }
-};
+  const int32_t* active = warp.laneMask(mask);
+  const A other = base[__builtin_ctz(mask)] + offset;
+#pragma GCC ivdep
+  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+    const A own = base[lane] + offset;
+    at[lane] = active[lane] ? own : other;
+  }
+}
 
 /// The slow way, for accesses that no single check covers: it also throws with the lane at fault.
 template <class A>
@@ -72,31 +62,42 @@ void findEach(const Op& op, Warp& warp, uint32_t mask, const Request& request, S
   }
 }
 
-/// Memory that begins at 0 for the program and at `begin` for us.
+/// Lanes anywhere in memory that begins at 0 for the program, and `stride` apart for each lane at
+/// `begin` for us.
+template <class A>
+void findScattered(const Op& op, Warp& warp, uint32_t mask, const Request& request, Space space,
+                   uint8_t* begin, uint64_t stride, uint64_t size, Places& places) {
+  alignas(64) A at[kWarpLanes];
+  addressesOf(bases<A>(warp, request), static_cast<A>(request.offset), warp, mask, at);
+  if (size < request.bytes) return findEach(op, warp, mask, request, space, at, places);
+  const A last = static_cast<A>(size - request.bytes), low = request.bytes - 1;
+  A bad = 0;
+#pragma GCC ivdep
+  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+    bad |= (at[lane] & low) | (at[lane] > last ? 1 : 0);
+    places.at[lane] = begin + lane * stride + at[lane];
+  }
+  if (bad != 0) return findEach(op, warp, mask, request, space, at, places);
+  places.shape = Shape::Scattered;
+}
+
+/// Memory that all lanes share and that begins at 0.
 template <class A>
 void findWithin(const Op& op, Warp& warp, uint32_t mask, const Request& request, Space space,
                 uint8_t* begin, uint64_t size, Places& places) {
   const A* base = bases<A>(warp, request);
   const uint32_t bytes = request.bytes;
-  const A offset = static_cast<A>(request.offset);
-  if (mask == kAllLanes) {
-    const Shape shape = shapeOf(base, bytes);
-    const uint64_t first = static_cast<A>(base[0] + offset);
+  const Shape shape = mask == kAllLanes ? shapeOf(base, bytes) : Shape::Scattered;
+  if (shape != Shape::Scattered) {
+    const uint64_t first = static_cast<A>(base[0] + static_cast<A>(request.offset));
     const uint64_t length = shape == Shape::Contiguous ? kWarpLanes * bytes : bytes;
-    if (shape != Shape::Scattered && first <= size && length <= size - first &&
-        (first & (bytes - 1)) == 0) {
+    if (first <= size && length <= size - first && (first & (bytes - 1)) == 0) {
       places.shape = shape;
       places.first = begin + first;
       return;
     }
   }
-  const Addresses<A> lanes(base, offset, warp, mask);
-  if (lanes.highest > size || bytes > size - lanes.highest || (lanes.bits & (bytes - 1)) != 0) {
-    return findEach(op, warp, mask, request, space, lanes.at, places);
-  }
-  places.shape = Shape::Scattered;
-#pragma GCC ivdep
-  for (unsigned lane = 0; lane < kWarpLanes; lane++) places.at[lane] = begin + lanes.at[lane];
+  findScattered<A>(op, warp, mask, request, space, begin, 0, size, places);
 }
 
 /// Memory whose addresses are the host's.
@@ -105,45 +106,44 @@ void findByAddress(const Op& op, Warp& warp, uint32_t mask, const Request& reque
   const uint64_t* base = bases<uint64_t>(warp, request);
   const uint32_t bytes = request.bytes;
   const uint64_t offset = static_cast<uint64_t>(request.offset);
+  const bool isWrite = writes(request.kind);
   RangeCache& ranges = warp.block->ranges;
   const uint64_t moved = uint64_t(bytes) * __builtin_popcount(mask);
-  (writes(request.kind) ? warp.bytesWritten : warp.bytesRead) += moved;
-  if (mask == kAllLanes) {
-    const Shape shape = shapeOf(base, bytes);
+  (isWrite ? warp.bytesWritten : warp.bytesRead) += moved;
+  const Shape shape = mask == kAllLanes ? shapeOf(base, bytes) : Shape::Scattered;
+  if (shape != Shape::Scattered) {
     const uint64_t first = base[0] + offset;
     const uint64_t length = shape == Shape::Contiguous ? kWarpLanes * bytes : bytes;
-    if (shape != Shape::Scattered && (first & (bytes - 1)) == 0 &&
-        ranges.allows(first, first + length, writes(request.kind))) {
+    if ((first & (bytes - 1)) == 0 && ranges.allows(first, first + length, isWrite)) {
       places.shape = shape;
       places.first = reinterpret_cast<uint8_t*>(first);
       return;
     }
   }
-  const Addresses<uint64_t> lanes(base, offset, warp, mask);
-  const uint64_t end = lanes.highest + bytes;
-  const uint64_t shared = reinterpret_cast<uint64_t>(warp.shared);
+  alignas(64) uint64_t at[kWarpLanes];
+  addressesOf(base, offset, warp, mask, at);
+  uint64_t lowest = ~uint64_t(0), highest = 0, bits = 0;
+#pragma GCC ivdep
+  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+    lowest = std::min(lowest, at[lane]);
+    highest = std::max(highest, at[lane]);
+    bits |= at[lane];
+    places.at[lane] = reinterpret_cast<uint8_t*>(at[lane]);
+  }
+  const uint64_t end = highest + bytes, shared = reinterpret_cast<uint64_t>(warp.shared);
   const bool inShared =
-      space == Space::Generic && lanes.lowest >= shared && end <= shared + warp.sharedBytes;
-  if ((lanes.bits & (bytes - 1)) != 0 ||
-      !(inShared || ranges.allows(lanes.lowest, end, writes(request.kind)))) {
-    return findEach(op, warp, mask, request, space, lanes.at, places);
+      space == Space::Generic && lowest >= shared && end <= shared + warp.sharedBytes;
+  if ((bits & (bytes - 1)) != 0 || !(inShared || ranges.allows(lowest, end, isWrite))) {
+    return findEach(op, warp, mask, request, space, at, places);
   }
   places.shape = Shape::Scattered;
-  std::memcpy(places.at, lanes.at, sizeof places.at);
 }
 
+/// Each lane has its own.
 template <class A>
 void findStacks(const Op& op, Warp& warp, uint32_t mask, const Request& request, Places& places) {
-  const Addresses<A> lanes(bases<A>(warp, request), static_cast<A>(request.offset), warp, mask);
   const uint64_t size = warp.localBytes();
-  const uint32_t bytes = request.bytes;
-  if (lanes.highest > size || bytes > size - lanes.highest || (lanes.bits & (bytes - 1)) != 0) {
-    return findEach(op, warp, mask, request, Space::Local, lanes.at, places);
-  }
-  places.shape = Shape::Scattered;
-  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
-    places.at[lane] = warp.local(lane) + lanes.at[lane];
-  }
+  findScattered<A>(op, warp, mask, request, Space::Local, warp.local(0), size, size, places);
 }
 
 template <class A>

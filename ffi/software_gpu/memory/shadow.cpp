@@ -7,6 +7,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "hexadecimal.h"
 #include "written_bits.h"
 
 namespace sgpu {
@@ -146,12 +147,12 @@ class BlockShadow {
   [[noreturn]] static void failRace(const Op& op, Warp& warp, unsigned lane, uint64_t at,
                                     const Touch& other, const char* how, Access kind) {
     fault(op, warp, kLaunchFailed,
-          std::string("race in shared memory at ") + std::to_string(at) + ": " +
+          "race in shared memory at " + hexadecimal(at) + ": " +
               (writes(kind) ? "written" : "read") + " by warp " + std::to_string(warp.index) +
               " at line " + std::to_string(op.line) + " and " + how + " by warp " +
               std::to_string(other.warp) + " at line " + std::to_string(other.line) +
               " with no barrier between",
-          at, static_cast<int>(lane));
+          0, static_cast<int>(lane));
   }
 
   std::vector<ByteHistory> history_;  // of shared memory
@@ -163,9 +164,10 @@ namespace {
 [[noreturn]] void failUnwritten(const Op& op, Warp& warp, unsigned lane, const char* space,
                                 uint64_t address, uint32_t bytes, uint64_t first) {
   fault(op, warp, kLaunchFailed,
-        std::string("read of ") + std::to_string(bytes) + " bytes of " + space +
-            " memory of which byte " + std::to_string(first - address) + " was never written",
-        address, static_cast<int>(lane));
+        "read of " + std::to_string(bytes) + " bytes of " + space + " memory at " +
+            hexadecimal(address) + ": byte " + std::to_string(first - address) +
+            " of them was never written",
+        0, static_cast<int>(lane));
 }
 
 void checkWritten(const Op& op, Warp& warp, unsigned lane, WrittenBits& bits, const char* space,

@@ -145,7 +145,7 @@ async function faultOfChecked(gpu: SoftwareGpu, ptx: string): Promise<string> {
 softwareGpuTest("checkRaces finds a missing barrier, and names both lines", async (gpu) => {
   const ptx = exchange("");
   const message = await faultOfChecked(gpu, ptx);
-  assert.match(message, /race in shared memory at \d+/);
+  assert.match(message, /race in shared memory at 0x[0-9a-f]+: /);
   assert.match(message, new RegExp(`at line ${lineOf(ptx, "ld.shared.u32")}\\b`));
   assert.match(message, new RegExp(`at line ${lineOf(ptx, "st.shared.u32")}\\b`));
 });
@@ -205,14 +205,18 @@ softwareGpuTest("checkUninitialised finds reads of memory that nobody wrote", as
     [
       "st.shared.u16 [shared], %h0;",
       ".shared.u32 %r0, [shared]",
-      /4 bytes of shared memory of which byte 2 /,
+      /4 bytes of shared memory at 0x[0-9a-f]+: byte 2 of them was never written/,
     ],
     [
       "st.local.u8 [local], %h0;",
       ".local.u32 %r0, [local]",
-      /4 bytes of local memory of which byte 1 /,
+      /4 bytes of local memory at 0x[0-9a-f]+: byte 1 of them was never written/,
     ],
-    ["", ".global.u32 %r0, [%a0]", /4 bytes of global memory of which byte 0 /],
+    [
+      "",
+      ".global.u32 %r0, [%a0]",
+      /4 bytes of global memory at 0x[0-9a-f]+: byte 0 of them was never written/,
+    ],
   ];
   for (const [before, read, reason] of forms) {
     gpu.control.configure({ checkUninitialised: true });
