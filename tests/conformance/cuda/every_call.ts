@@ -20,6 +20,7 @@ import { Stream } from "../../../ffi/cuda/stream.ts";
 import { VirtualRange } from "../../../ffi/cuda/virtual_memory.ts";
 import { KERNELS, MANY_KERNELS } from "./kernels.ts";
 
+const INVALID_VALUE = 1;
 const NOT_FOUND = 500;
 
 /**
@@ -109,9 +110,11 @@ function launch(context: Context): void {
   using x = new DeviceMemory(context, 4);
   using stream = new Stream(context);
   module.global("factor");
-  askForWhatIsNotThere(() => module.function("not there"));
+  // The error names what there is instead, for which more calls are made.
+  refused(NOT_FOUND, () => module.function("not there"));
   const kernel = module.function("scale");
   kernel.setMaxDynamicSharedBytes(kernel.attribute("maxDynamicSharedBytes"));
+  refused(INVALID_VALUE, () => kernel.setMaxDynamicSharedBytes(2 ** 30));
   kernel.blocksPerMultiprocessor(kernel.suggestedLaunch().threads);
   const args = new KernelArguments("pfi").setAll(x.address, 2, 1);
   for (const cooperative of [false, true]) {
@@ -119,12 +122,12 @@ function launch(context: Context): void {
   }
 }
 
-/** The error names what there is instead, for which more calls are made. */
-function askForWhatIsNotThere(ask: () => unknown): void {
+/** Expects a failure, whose name and text the driver is asked for. */
+function refused(code: number, call: () => unknown): void {
   try {
-    ask();
+    call();
   } catch (error) {
-    if (!(error instanceof CudaError) || error.code !== NOT_FOUND) throw error;
+    if (!(error instanceof CudaError) || error.code !== code) throw error;
   }
 }
 

@@ -33,11 +33,13 @@ const DISPENSABLE: ReadonlySet<SymbolName> = new Set([
 /** Without these there is no driver to speak of. */
 const OPENING: ReadonlySet<SymbolName> = new Set(["cuInit", "cuDriverGetVersion"]);
 
-/** What a driver does not take back stays; other objects go with their context. */
+/** What a driver does not take back stays, unless it goes with its context. */
 const KEPT: Readonly<Partial<Record<SymbolName, ReturnType<typeof leftOn>>>> = {
   cuDevicePrimaryCtxRelease_v2: { handles: 1, allocations: 0 },
   cuMemRelease: { handles: 0, allocations: 1 },
   cuMemUnmap: { handles: 0, allocations: 1 },
+  cuGraphDestroy: { handles: 1, allocations: 0 },
+  cuGraphExecDestroy: { handles: 1, allocations: 0 },
 };
 
 /** One case for each function. */
