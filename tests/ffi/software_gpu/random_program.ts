@@ -8,6 +8,8 @@ import { seededRandom } from "../../../models/random.ts";
 
 const BLOCKS = 12;
 const MOST_INSTRUCTIONS = 9;
+/** Registers that operands are mostly drawn from, and that make up the result. */
+const RECENT = 4;
 /** How often a thread may go backwards. */
 const FUEL = 12;
 
@@ -31,6 +33,11 @@ interface Instruction {
 interface Branch {
   readonly text: string;
   readonly taken: (registers: Registers) => number | undefined;
+}
+
+interface Block {
+  readonly instructions: readonly Instruction[];
+  readonly branch: Branch;
 }
 
 const u32 = (value: bigint) => BigInt.asUintN(32, value);
@@ -60,10 +67,21 @@ class Generator {
     return values[this.below(values.length)];
   }
 
+  /** Mostly one of the newest: registers that are read all over have no other to share a slot with. */
+  operand(registers: readonly string[]): string {
+    return this.pick(this.below(5) === 0 ? registers : registers.slice(-RECENT));
+  }
+
+  /** The numbers below `count` in any order. */
+  order(count: number): number[] {
+    const keys = Array.from({ length: count }, () => this.#random());
+    return [...keys.keys()].sort((a, b) => keys[a] - keys[b]);
+  }
+
   /** Mostly a new register, so that there are many short lives. */
   result(kind: "n" | "w" | "q", defined: Set<string>): string {
     const known = [...defined].filter((name) => name[1] === kind);
-    if (known.length > 0 && this.below(3) === 0) return this.pick(known);
+    if (known.length > 0 && this.below(4) === 0) return this.operand(known);
     return `%${kind}${this.#registers++}`;
   }
 
@@ -95,21 +113,21 @@ class Generator {
   ): Instruction {
     const form = this.below(6);
     if (form === 0) {
-      const [a, b, to] = [this.pick(narrow), this.pick(narrow), define("q")];
+      const [a, b, to] = [this.operand(narrow), this.operand(narrow), define("q")];
       return {
         text: `setp.lt.u32 ${to}, ${a}, ${b};`,
         apply: (registers) => registers.set(to, registers.get(a)! < registers.get(b)! ? 1n : 0n),
       };
     }
     if (form === 1) {
-      const [a, to] = [this.pick(narrow), define("w")];
+      const [a, to] = [this.operand(narrow), define("w")];
       return {
         text: `mul.wide.u32 ${to}, ${a}, 2654435761;`,
         apply: (registers) => registers.set(to, u64(registers.get(a)! * 2654435761n)),
       };
     }
     if (form === 2) {
-      const [a, to] = [this.pick(wide), define("n")];
+      const [a, to] = [this.operand(wide), define("n")];
       return {
         text: `cvt.u32.u64 ${to}, ${a};`,
         apply: (registers) => registers.set(to, u32(registers.get(a)!)),
@@ -118,7 +136,7 @@ class Generator {
     const bits = form === 3 ? 64 : 32;
     const [operation, apply] = this.pick(Object.entries(OPERATIONS));
     const from = bits === 64 ? wide : narrow;
-    const [a, b, to] = [this.pick(from), this.pick(from), define(bits === 64 ? "w" : "n")];
+    const [a, b, to] = [this.operand(from), this.operand(from), define(bits === 64 ? "w" : "n")];
     return {
       text: `${operation}${bits} ${to}, ${a}, ${b};`,
       apply: (registers) =>
@@ -129,7 +147,7 @@ class Generator {
   /** `back`: the blocks that a thread may go back to from here. */
   branch(block: number, defined: Set<string>, back: readonly number[]): Branch {
     const predicate = this.pick([...defined].filter((name) => name[1] === "q"));
-    if (this.below(3) === 0) {
+    if (this.below(2) === 0) {
       const target = this.pick(back);
       return {
         text: `sub.s32 %fuel, %fuel, 1;
@@ -154,7 +172,7 @@ class Generator {
 export function randomProgram(seed: number): RandomProgram {
   const generator = new Generator(seed);
   const first = new Set(["%n", "%n_t", "%w", "%q"]);
-  const blocks: { instructions: Instruction[]; branch: Branch | undefined }[] = [];
+  const blocks: Block[] = [];
   // By block, the registers that have a value whichever way a thread came. Threads go back only where
   // they bring all of them.
   const given: (Set<string> | undefined)[] = [first];
@@ -178,16 +196,22 @@ export function randomProgram(seed: number): RandomProgram {
     reach(block + 1, defined);
     blocks.push({ instructions, branch });
   }
-  const last = [...given[BLOCKS]!].sort();
-  return { body: textOf(blocks, last), resultOf: (thread) => compute(blocks, last, thread) };
+  const last = [...given[BLOCKS]!].slice(-RECENT);
+  const order = generator.order(BLOCKS);
+  return { body: textOf(blocks, order, last), resultOf: (thread) => compute(blocks, last, thread) };
 }
 
-type Block = { instructions: Instruction[]; branch: Branch | undefined };
-
-function textOf(blocks: readonly Block[], last: readonly string[]): string {
-  const code = blocks.map(({ instructions, branch }, index) =>
-    [`B${index}:`, ...instructions.map(({ text }) => text), branch?.text].join("\n  ")
-  ).join("\n");
+/** Blocks stand in any order, so that a register may be read above where it is written. */
+function textOf(
+  blocks: readonly Block[],
+  order: readonly number[],
+  last: readonly string[],
+): string {
+  const code = order.map((index) => {
+    const { instructions, branch } = blocks[index];
+    const lines = [...instructions.map(({ text }) => text), branch.text, `bra B${index + 1};`];
+    return [`B${index}:`, ...lines].join("\n  ");
+  }).join("\n");
   const names = new Set(code.match(/%[nwq]\d+/g) ?? []);
   const declared = (kind: string) =>
     ["", ...[...names].filter((name) => name[1] === kind)].join(", ");
@@ -205,6 +229,7 @@ function textOf(blocks: readonly Block[], last: readonly string[]): string {
   mul.lo.u32 %n_t, %t, 40503;
   mov.u64 %w, 0x123456789;
   setp.lt.u32 %q, %t, 13;
+  bra B0;
 ${code}
 B${BLOCKS}:
   mov.u32 %r0, 0;
@@ -222,7 +247,7 @@ function compute(blocks: readonly Block[], last: readonly string[], thread: numb
   for (let block = 0; block < BLOCKS;) {
     const { instructions, branch } = blocks[block];
     for (const { apply } of instructions) apply(registers);
-    block = branch?.taken(registers) ?? block + 1;
+    block = branch.taken(registers) ?? block + 1;
   }
   return Number(last.reduce((sum, name) => u32(sum * 31n + u32(registers.get(name)!)), 0n));
 }
