@@ -12,9 +12,12 @@ import { cooperativeCases } from "./suite/cooperative.ts";
 import { cubCases } from "./suite/cub.ts";
 import { gemmCases } from "./suite/gemm.ts";
 import { languageCases } from "./suite/language.ts";
+import { matrixCases } from "./suite/matrices.ts";
 import { normCases } from "./suite/norms.ts";
 import { numbaCases } from "./suite/numba.ts";
+import { numericCases } from "./suite/numerics.ts";
 import { tritonCases } from "./suite/triton.ts";
+import { warpCases } from "./suite/warps.ts";
 
 /** A case with the PTX that it runs. */
 export interface SuiteCase extends KernelCase {
@@ -36,6 +39,9 @@ export const SUITE: readonly SuiteCase[] = [
       ...cubCases,
       ...cooperativeCases,
       ...languageCases,
+      ...warpCases,
+      ...numericCases,
+      ...matrixCases,
     ].map((one) => forTarget(one, target))
   ),
   ...tritonCases.map((one) => forTarget(one, one.target)),
