@@ -7,7 +7,9 @@ import { Context } from "../../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
 import { CudaGpu } from "../../kernels/cuda_gpu.ts";
-import { SUITE, type SuiteCase } from "../../kernels/suite.ts";
+import type { KernelCase } from "../../kernels/kernel_case.ts";
+import { shippedModules } from "../../kernels/shipped.ts";
+import { SUITE } from "../../kernels/suite.ts";
 import { runCase } from "./case.ts";
 import { CASES } from "./suite.ts";
 
@@ -15,8 +17,8 @@ import { CASES } from "./suite.ts";
 export interface DriverCheck {
   /** What it does. */
   readonly name: string;
-  /** Compute capability that it needs, e.g. 90 for 9.0; any when absent. */
-  readonly capability?: number;
+  /** Compute capability that its PTX is for, e.g. 90 for 9.0; absent when it is not about kernels. */
+  readonly target?: number;
   /**
    * Shows that it does, and leaves nothing behind.
    *
@@ -26,17 +28,26 @@ export interface DriverCheck {
 }
 
 /** Every check. */
-export const DRIVER_CHECKS: readonly DriverCheck[] = [
-  ...CASES.map((each): DriverCheck => ({
-    name: each.name,
-    run: (context) => runCase(each, context),
-  })),
-  ...SUITE.map((each): DriverCheck => ({
-    name: each.name,
-    capability: each.target,
-    run: (context) => runSuiteCase(each, context),
-  })),
-];
+export function driverChecks(): DriverCheck[] {
+  return [
+    ...CASES.map((each): DriverCheck => ({
+      name: each.name,
+      run: (context) => runCase(each, context),
+    })),
+    ...SUITE.map((each): DriverCheck => ({
+      name: each.name,
+      target: each.target,
+      run: async (context) => runKernelCase(each, await Deno.readTextFile(each.ptx), context),
+    })),
+    ...shippedModules().flatMap(({ cases, ptx }) =>
+      cases.map((each): DriverCheck => ({
+        name: `shipped: ${each.name}`,
+        target: architecture(ptx).target,
+        run: (context) => runKernelCase(each, ptx, context),
+      }))
+    ),
+  ];
+}
 
 /** Runs a check with a driver and a context of its own: neither closes while anything is left. */
 export async function runCheck(check: DriverCheck, library?: string): Promise<string | void> {
@@ -45,14 +56,22 @@ export async function runCheck(check: DriverCheck, library?: string): Promise<st
   return await check.run(context);
 }
 
-async function runSuiteCase(each: SuiteCase, context: Context): Promise<string | void> {
-  const ptx = await Deno.readTextFile(each.ptx);
+async function runKernelCase(
+  each: KernelCase,
+  ptx: string,
+  context: Context,
+): Promise<string | void> {
   const { major, minor } = context.device.computeCapability;
-  const [, target, specific] = ptx.match(/^\.target sm_(\d+)(a?)/m)!;
+  const { target, only } = architecture(ptx);
   const capability = major * 10 + minor;
-  // What is specific to an architecture runs on no later one.
-  if (specific ? capability !== Number(target) : capability < Number(target)) {
-    return `it needs sm_${target}${specific}, the device is ${major}.${minor}`;
+  if (only ? capability !== target : capability < target) {
+    return `it needs sm_${target}${only}, the device is ${major}.${minor}`;
   }
   await each.run(new CudaGpu(context), ptx);
+}
+
+/** What PTX was compiled for; some of it, marked by an `a`, runs on no later architecture. */
+function architecture(ptx: string): { target: number; only: string } {
+  const [, target, only] = ptx.match(/^\.target sm_(\d+)(a?)/m)!;
+  return { target: Number(target), only };
 }

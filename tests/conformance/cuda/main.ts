@@ -5,17 +5,20 @@
  */
 import { openDriver } from "../../../ffi/cuda/driver.ts";
 import { CudaUnavailableError } from "../../../ffi/cuda/errors.ts";
+import type { SoftwareGpuOptions } from "../../../ffi/software_gpu/control.ts";
 import { messageOf } from "../../../models/errors.ts";
 import { defineCommand, EXIT, type Run, runAsProcess } from "../../../server/commands/command.ts";
 import type { Io } from "../../../server/commands/io.ts";
 import { softwareGpu, withFreshDevice } from "../../fixtures/software_gpu.ts";
-import { DRIVER_CHECKS, runCheck } from "./checks.ts";
+import { MODES } from "../../kernels/modes.ts";
+import { type DriverCheck, driverChecks, runCheck } from "./checks.ts";
 import { FAILURE_CASES } from "./failures.ts";
 
 const AFTER_HELP = `
 Every check runs on the software GPU, which is built first and needs g++ or clang++, and then on a
 real driver: the system's, or the one that --cuda-driver names. After each nothing may be left of
-what it made. How functions fail is checked on the software GPU alone, which can be told to.
+what it made. On the software GPU kernels run in adversarial order as well, and every function of
+the driver is told to fail once.
 
 Exit codes: 0 no check failed, though some may have been skipped; 1 some failed; 2 wrong flags.
 `;
@@ -32,47 +35,60 @@ export const testCuda: Run = defineCommand(
   async (command, io) => {
     const options = command.opts<{ cudaDriver?: string; only?: string; verbose?: true }>();
     const tally = new Tally(io, options.only ?? "", options.verbose ?? false);
-    await onSoftwareGpu(tally);
-    await onDriver(tally, options.cudaDriver);
+    const checks = driverChecks();
+    await onSoftwareGpu(tally, checks);
+    await onDriver(tally, checks, options.cudaDriver);
     return tally.finish();
   },
 );
 
-async function onSoftwareGpu(tally: Tally): Promise<void> {
+async function onSoftwareGpu(tally: Tally, checks: readonly DriverCheck[]): Promise<void> {
   const where = "software GPU";
   const gpu = softwareGpu;
   if (gpu === undefined) {
-    const names = [...DRIVER_CHECKS, ...FAILURE_CASES].map(({ name }) => name);
+    const names = [...checks, ...FAILURE_CASES].map(({ name }) => name);
     return tally.skipAll(where, names, "there is no C++ compiler to build it with");
   }
-  for (const check of DRIVER_CHECKS) {
-    await tally.count(where, check.name, async () => {
-      let skipped: string | void = undefined;
-      await withFreshDevice(gpu, async ({ control }) => {
-        control.configure({ computeCapability: check.capability ?? 80 });
-        skipped = await runCheck(check, gpu.path);
+  for (const check of checks) {
+    for (const [mode, options] of modesOf(check)) {
+      await tally.count(`${where}${mode}`, check.name, async () => {
+        let skipped: string | void = undefined;
+        await withFreshDevice(gpu, async ({ control }) => {
+          control.configure(options);
+          skipped = await runCheck(check, gpu.path);
+        });
+        return skipped;
       });
-      return skipped;
-    });
+    }
   }
   for (const each of FAILURE_CASES) {
     await tally.count(where, each.name, () => withFreshDevice(gpu, each.run));
   }
 }
 
-async function onDriver(tally: Tally, library: string | undefined): Promise<void> {
+/** Kernels run in every mode, on a device of the kind that they were compiled for. */
+function modesOf({ target }: DriverCheck): [mode: string, options: SoftwareGpuOptions][] {
+  if (target === undefined) return [["", {}]];
+  return Object.entries(MODES).map(([mode, options]) => [
+    `, ${mode}`,
+    { ...options, computeCapability: target },
+  ]);
+}
+
+async function onDriver(
+  tally: Tally,
+  checks: readonly DriverCheck[],
+  library: string | undefined,
+): Promise<void> {
   const where = library ?? "system's driver";
-  const names = DRIVER_CHECKS.map(({ name }) => name);
   try {
     openDriver(library)[Symbol.dispose]();
   } catch (error) {
     if (library !== undefined) return tally.fail(where, "openDriver()", error);
     if (!(error instanceof CudaUnavailableError)) throw error;
-    return tally.skipAll(where, names, error.message);
+    return tally.skipAll(where, checks.map(({ name }) => name), error.message);
   }
-  for (const check of DRIVER_CHECKS) {
-    await tally.count(where, check.name, () => runCheck(check, library));
-  }
+  for (const check of checks) await tally.count(where, check.name, () => runCheck(check, library));
 }
 
 /** Counts what came of the checks and says so. */
