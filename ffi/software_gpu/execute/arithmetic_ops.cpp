@@ -12,7 +12,7 @@ bool isHalf(Type type) {
 
 void decodeByType(const Instruction& instruction, Decoding& decoding, Op& op) {
   if (instruction.has("cc")) return decodeCarry(instruction, decoding, op);
-  if (instruction.has("f32") || instruction.type == Type::F64) {
+  if (instruction.has("f32") || instruction.has("f32x2") || instruction.type == Type::F64) {
     return decodeFloatArithmetic(instruction, decoding, op);
   }
   if (isHalf(instruction.type)) return decodeHalfArithmetic(instruction, decoding, op);

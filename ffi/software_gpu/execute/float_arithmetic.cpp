@@ -64,11 +64,33 @@ void decodeWidened(const Instruction& instruction, Decoding& decoding, Op& op, H
   words.end();
 }
 
+/// `add.f32x2`, `mul.f32x2` and `fma.f32x2`: two floats in a 64-bit register.
+template <class F>
+void decodePair(const Instruction& instruction, Decoding& decoding, Op& op) {
+  ModifierList words(instruction, decoding);
+  const int rounding = words.takeOneOf({"rn", "rz", "rm", "rp"});
+  const bool ftz = words.take("ftz");
+  words.take("f32x2");
+  const bool three = instruction.opcode == "fma";
+  sameSlots(instruction, decoding, op, 64, three ? 4 : 3);
+  using Plain = InPairs<Modified<F, false, false>>;
+  using Flushing = InPairs<Modified<F, true, false>>;
+  if constexpr (std::is_same_v<F, FusedMultiplyAdd>) {
+    setRounded(op, ftz ? ternary<Flushing, uint64_t, uint64_t> : ternary<Plain, uint64_t, uint64_t>,
+               64, rounding);
+  } else {
+    setRounded(op, ftz ? binary<Flushing, uint64_t, uint64_t> : binary<Plain, uint64_t, uint64_t>, 64,
+               rounding);
+  }
+  words.end();
+}
+
 bool isWidened(const Instruction& instruction) {
   return instruction.has("f32") && (instruction.has("f16") || instruction.has("bf16"));
 }
 
 void decodeAdd(const Instruction& instruction, Decoding& decoding, Op& op) {
+  if (instruction.has("f32x2")) return decodePair<Add>(instruction, decoding, op);
   if (isWidened(instruction)) {
     return decodeWidened(instruction, decoding, op, binary<AddWidened, float, Half, float>,
                          binary<AddWidened, float, BFloat, float>);
@@ -88,6 +110,7 @@ void decodeSubtract(const Instruction& instruction, Decoding& decoding, Op& op) 
 }
 
 void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) {
+  if (instruction.has("f32x2")) return decodePair<Multiply>(instruction, decoding, op);
   ModifierList words(instruction, decoding);
   decodeRounded(instruction, decoding, op, 3, binaryModes<Multiply>,
                 binary<Multiply, double, double>, words);
@@ -95,6 +118,7 @@ void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) 
 
 /// `mad` of floats is `fma` by another name on every device of today.
 void decodeFma(const Instruction& instruction, Decoding& decoding, Op& op) {
+  if (instruction.has("f32x2")) return decodePair<FusedMultiplyAdd>(instruction, decoding, op);
   if (isWidened(instruction)) {
     return decodeWidened(instruction, decoding, op, ternary<FmaWidened, float, Half>,
                          ternary<FmaWidened, float, BFloat>);
@@ -144,16 +168,23 @@ void decodeCopySign(const Instruction& instruction, Decoding& decoding, Op& op) 
 }
 
 template <class F>
-Handler extremum(bool three, bool ftz, bool xorSign) {
-  if (three) {
-    return ftz ? ternary<Modified<OfThree<F>, true, false>, float, float>
-               : ternary<OfThree<F>, float, float>;
-  }
-  if (xorSign) {
-    return ftz ? binary<Modified<XorSign<F>, true, false>, float, float>
-               : binary<XorSign<F>, float, float>;
-  }
-  return ftz ? binary<Modified<F, true, false>, float, float> : binary<F, float, float>;
+Handler extremumOfTwo(bool ftz, bool xorSign) {
+  const Handler handlers[2][2] = {
+      {binary<F, float, float>, binary<XorSign<F>, float, float>},
+      {binary<Modified<F, true, false>, float, float>,
+       binary<Modified<XorSign<F>, true, false>, float, float>}};
+  return handlers[ftz][xorSign];
+}
+
+template <class F>
+Handler extremumOfThree(bool ftz, bool absolute) {
+  using Three = OfThree<F>;
+  using Magnitudes = OfMagnitudes<Three>;
+  const Handler handlers[2][2] = {
+      {ternary<Three, float, float>, ternary<Magnitudes, float, float>},
+      {ternary<Modified<Three, true, false>, float, float>,
+       ternary<Modified<Magnitudes, true, false>, float, float>}};
+  return handlers[ftz][absolute];
 }
 
 template <bool greater>
@@ -169,11 +200,17 @@ void decodeExtremum(const Instruction& instruction, Decoding& decoding, Op& op) 
   sameSlots(instruction, decoding, op, 32, three ? 4 : 3);
   const bool ftz = words.take("ftz"), propagate = words.take("NaN");
   const bool xorSign = !three && words.take("xorsign");
-  if (xorSign && !words.take("abs")) decoding.refuse(".xorsign goes with .abs");
-  const bool absolute = three && words.take("abs");
-  if (absolute) decoding.refuse("three operands with .abs are not known");
-  setLanewise(op, propagate ? extremum<ExtremumFloat<greater, true>>(three, ftz, xorSign)
-                            : extremum<ExtremumFloat<greater, false>>(three, ftz, xorSign), 32);
+  const bool absolute = words.take("abs");
+  if (!three && xorSign != absolute) decoding.refuse(".xorsign and .abs go together");
+  using Number = ExtremumFloat<greater, false>;
+  using Nan = ExtremumFloat<greater, true>;
+  if (three) {
+    setLanewise(op, propagate ? extremumOfThree<Nan>(ftz, absolute)
+                              : extremumOfThree<Number>(ftz, absolute), 32);
+  } else {
+    setLanewise(op, propagate ? extremumOfTwo<Nan>(ftz, xorSign)
+                              : extremumOfTwo<Number>(ftz, xorSign), 32);
+  }
   words.end();
 }
 

@@ -11,7 +11,9 @@ using ptx::Operand;
 using ptx::Type;
 
 struct Widen { template <class H> static float of(H a) { return widen(a); } };
-struct WidenFlushing { static float of(float a) { return flush(a); } };
+struct Same { static float of(float a) { return a; } };
+template <float round(float)>
+struct ToWhole { static float of(float a) { return round(a); } };
 struct NarrowToHalf { static Half of(float a) { return narrowToHalf(a); } };
 struct NarrowToBFloat { static BFloat of(float a) { return narrowToBFloat(a); } };
 struct ToDouble { static double of(float a) { return a; } };
@@ -118,12 +120,40 @@ void setGeneral(Op& op, Handler handler, const Treatment& how) {
   op.full = op.partial = handler;
 }
 
-/// The frequent conversions without anything around them.
+template <class F>
+Handler withinSingle(bool ftz, bool sat) {
+  const Handler handlers[2][2] = {
+      {unary<Modified<F, false, false>, float, float>, unary<Modified<F, false, true>, float, float>},
+      {unary<Modified<F, true, false>, float, float>, unary<Modified<F, true, true>, float, float>}};
+  return handlers[ftz][sat];
+}
+
+float roundToEven(float a) { return __builtin_rintf(a); }
+float roundToZero(float a) { return __builtin_truncf(a); }
+float roundDown(float a) { return __builtin_floorf(a); }
+float roundUp(float a) { return __builtin_ceilf(a); }
+
+/// f32 to f32: to whole numbers, to [0, 1], or without subnormals.
+Handler singleToSingle(const Conversion& conversion) {
+  const bool ftz = conversion.ftz, sat = conversion.sat;
+  switch (conversion.integral) {
+    case 0: return withinSingle<ToWhole<roundToEven>>(ftz, sat);
+    case 1: return withinSingle<ToWhole<roundToZero>>(ftz, sat);
+    case 2: return withinSingle<ToWhole<roundDown>>(ftz, sat);
+    case 3: return withinSingle<ToWhole<roundUp>>(ftz, sat);
+    default: return withinSingle<Same>(ftz, sat);
+  }
+}
+
+/// The conversions that kernels are full of.
 bool setFrequent(const Conversion& conversion, Op& op) {
   const Type to = conversion.to, from = conversion.from;
-  if (conversion.integral >= 0 || conversion.sat || conversion.ftz || conversion.rounding > 0) {
-    return false;
+  if (conversion.rounding > 0) return false;
+  if (from == Type::F32 && to == Type::F32) {
+    setLanewise(op, singleToSingle(conversion), 32);
+    return true;
   }
+  if (conversion.integral >= 0 || conversion.sat || conversion.ftz) return false;
   const bool rounds = conversion.rounding == 0;
   if (from == Type::F16 && to == Type::F32) {
     setLanewise(op, unary<Widen, float, Half>, 32);
@@ -137,8 +167,6 @@ bool setFrequent(const Conversion& conversion, Op& op) {
     setLanewise(op, unary<ToDouble, double, float>, 64);
   } else if (from == Type::F64 && to == Type::F32 && rounds) {
     setLanewise(op, unary<ToSingle, float, double>, 32);
-  } else if (from == Type::F32 && to == Type::F32) {
-    setLanewise(op, unary<Widen, float, float>, 32);
   } else {
     return false;
   }

@@ -81,6 +81,20 @@ template <class F>
 struct OfThree {
   template <class T> static T of(T a, T b, T c) { return F::of(F::of(a, b), c); }
 };
+template <class F>
+struct OfMagnitudes {
+  template <class... A> static float of(A... a) { return F::of(__builtin_fabsf(a)...); }
+};
+/// Two floats in one register.
+template <class F>
+struct InPairs {
+  template <class... A>
+  static uint64_t of(A... a) {
+    const float low = F::of(bitsAs<float>(static_cast<uint32_t>(a))...);
+    const float high = F::of(bitsAs<float>(static_cast<uint32_t>(a >> 32))...);
+    return bitsAs<uint32_t>(low) | static_cast<uint64_t>(bitsAs<uint32_t>(high)) << 32;
+  }
+};
 /// Of the magnitudes, with the sign of the product.
 template <class F>
 struct XorSign {

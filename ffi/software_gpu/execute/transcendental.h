@@ -9,7 +9,7 @@ namespace sgpu {
 /// 2^x by the fraction's series and two steps of scaling, since one would lose subnormal results.
 struct Exp2 {
   static float of(float x) {
-    const float bounded = x < -151.f ? -151.f : x > 129.f ? 129.f : x;
+    const float bounded = x > -151.f ? (x < 129.f ? x : 129.f) : -151.f;  // so is NaN
     const float whole = __builtin_floorf(bounded + 0.5f);
     const float f = bounded - whole;
     // ln(2)^k / k!

@@ -251,6 +251,20 @@ const CASES: Record<string, readonly InstructionCase[]> = {
       return bits > 0x3f800000n ? 0x3f800000n : bits;
     },
   }],
+  "cvt.ftz and cvt.sat go with rounding to whole numbers": [
+    {
+      instruction: "cvt.rpi.ftz.f32.f32",
+      places: ["f", "f"],
+      rows: [[1n], [0x80000001n], [0x3f000000n], [0x00800000n]],
+      of: (bits) => (bits & 0x7f800000n) === 0n ? bits & 0x80000000n : 0x3f800000n,
+    },
+    {
+      instruction: "cvt.rmi.sat.f32.f32",
+      places: ["f", "f"],
+      rows: [[0x3f000000n], [0x40200000n], [0xbf000000n], [0x3f800000n]],
+      of: (bits) => bits === 0x40200000n || bits === 0x3f800000n ? 0x3f800000n : 0n,
+    },
+  ],
   "cvt.rna.tf32 rounds ties away from zero": [{
     instruction: "cvt.rna.tf32.f32",
     places: ["r", "f"],

@@ -174,6 +174,22 @@ function inPairs(each: InstructionCase, format: FloatFormat): InstructionCase {
   };
 }
 
+/** The same on two floats in one register: each row beside the next. */
+function twice(each: InstructionCase): InstructionCase {
+  const same = sameFloat(F32), low = (bits: bigint) => bits & 0xffffffffn;
+  return {
+    ...each,
+    places: each.places.map(() => "w"),
+    rows: each.rows.map((row, index) => {
+      const other = each.rows[(index + 1) % each.rows.length];
+      return row.map((bits, operand) => bits | other[operand] << 32n);
+    }),
+    same: (a, b) => same(low(a), low(b)) && same(a >> 32n, b >> 32n),
+    of: (...bits) =>
+      each.of(...bits.map(low))! | each.of(...bits.map((value) => value >> 32n))! << 32n,
+  };
+}
+
 /** The smaller or larger of two, with -0 below +0; NaN loses, or with `propagate` wins. */
 function extremum(
   instruction: string,
@@ -333,6 +349,18 @@ const CASES: Record<string, readonly InstructionCase[]> = {
       const two = extremum("min.f32", F32, "f", true);
       return two.of(two.of(a, b)!, c)!;
     }),
+  ],
+  "max.abs of three compares magnitudes": [
+    onBits("max.abs.f32", F32, "f", 3, (...bits) => {
+      const two = extremum("max.f32", F32, "f", false);
+      const [a, b, c] = bits.map((each) => each & ~signOf(F32));
+      return two.of(two.of(a, b)!, c)!;
+    }),
+  ],
+  "f32x2 is two floats in one register": [
+    twice(rounded("add.rn.f32x2", F32, "f", 2, sum)),
+    twice(rounded("mul.rp.f32x2", F32, "f", 2, product, { rounding: "rp" })),
+    twice(rounded("fma.rn.ftz.f32x2", F32, "f", 3, fused, { ftz: true })),
   ],
   "neg, abs and copysign touch the sign alone": [
     onBits("neg.f32", F32, "f", 1, (a) => a ^ signOf(F32)),
