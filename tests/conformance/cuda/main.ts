@@ -4,7 +4,7 @@
  * @module
  */
 import { openDriver } from "../../../ffi/cuda/driver.ts";
-import { CudaUnavailableError } from "../../../ffi/cuda/errors.ts";
+import { CudaError, CudaUnavailableError } from "../../../ffi/cuda/errors.ts";
 import type { SoftwareGpuOptions } from "../../../ffi/software_gpu/control.ts";
 import { messageOf } from "../../../models/errors.ts";
 import { defineCommand, EXIT, type Run, runAsProcess } from "../../../server/commands/command.ts";
@@ -51,14 +51,15 @@ async function onSoftwareGpu(tally: Tally, checks: readonly DriverCheck[]): Prom
   }
   for (const check of checks) {
     for (const [mode, options] of modesOf(check)) {
-      await tally.count(`${where}${mode}`, check.name, async () => {
-        let skipped: string | void = undefined;
-        await withFreshDevice(gpu, async ({ control }) => {
-          control.configure(options);
-          skipped = await runCheck(check, gpu.path);
-        });
-        return skipped;
-      });
+      await tally.count(
+        `${where}${mode}`,
+        check.name,
+        () =>
+          withFreshDevice(gpu, ({ control, path }) => {
+            control.configure(options);
+            return runCheck(check, path);
+          }),
+      );
     }
   }
   for (const each of FAILURE_CASES) {
@@ -88,7 +89,12 @@ async function onDriver(
     if (!(error instanceof CudaUnavailableError)) throw error;
     return tally.skipAll(where, checks.map(({ name }) => name), error.message);
   }
-  for (const check of checks) await tally.count(where, check.name, () => runCheck(check, library));
+  for (const [index, check] of checks.entries()) {
+    const error = await tally.count(where, check.name, () => runCheck(check, library));
+    if (!(error instanceof CudaError) || !error.sticky) continue;
+    const rest = checks.slice(index + 1).map(({ name }) => name);
+    return tally.skipAll(where, rest, "after a fault nothing works in this process");
+  }
 }
 
 /** Counts what came of the checks and says so. */
@@ -106,9 +112,14 @@ class Tally {
     this.#verbose = verbose;
   }
 
-  /** Runs a check, which returns why it was skipped, if it was. */
-  async count(where: string, name: string, run: () => Promise<string | void>): Promise<void> {
-    if (!name.includes(this.#only)) return;
+  /**
+   * Runs a check.
+   *
+   * @param run Returns why it was skipped, if it was.
+   * @returns What it failed with, if it did.
+   */
+  async count(where: string, name: string, run: () => Promise<string | void>): Promise<unknown> {
+    if (!name.includes(this.#only)) return undefined;
     try {
       const reason = await run();
       if (typeof reason === "string") {
@@ -118,15 +129,18 @@ class Tally {
         this.#passed++;
         if (this.#verbose) this.#io.out(`${where}: ${name}: ok\n`);
       }
+      return undefined;
     } catch (error) {
-      this.fail(where, name, error);
+      const root = rootOf(error);
+      this.fail(where, name, root);
+      return root;
     }
   }
 
   /** A check that failed. */
   fail(where: string, name: string, error: unknown): void {
     this.#failed++;
-    this.#io.out(`${where}: ${name}: FAILED: ${messageOf(rootOf(error))}\n`);
+    this.#io.out(`${where}: ${name}: FAILED: ${messageOf(error)}\n`);
   }
 
   /** Checks that cannot run, all for one reason. */
