@@ -28,8 +28,6 @@ export class CudaDriver extends Owned {
   readonly path: string;
   /** The highest version of CUDA that it supports, e.g. 13.0 as 13000. */
   readonly version: number;
-  /** The functions. Give what they return to {@linkcode check}. */
-  readonly symbols: Symbols;
   /** For the result of a call that has one. */
   readonly out: OutParameter = new OutParameter();
   /** For the other result of a call that has two. */
@@ -38,6 +36,7 @@ export class CudaDriver extends Owned {
   current: Owned | undefined;
 
   readonly #library: Deno.DynamicLibrary<typeof SYMBOLS>;
+  #symbols: Symbols;
   readonly #faultListeners = new Set<FaultListener>();
   #fault: CudaError | undefined;
   #deferred: unknown;
@@ -47,8 +46,13 @@ export class CudaDriver extends Owned {
     super(undefined, `driver ${path}`, 0n);
     this.path = path;
     this.version = version;
-    this.symbols = library.symbols;
+    this.#symbols = library.symbols;
     this.#library = library;
+  }
+
+  /** The functions. Give what they return to {@linkcode check}. */
+  get symbols(): Symbols {
+    return this.#symbols;
   }
 
   /** The fault after which no call works any more. */
@@ -99,9 +103,12 @@ export class CudaDriver extends Owned {
     throw error;
   }
 
-  /** Closes the library. */
+  /** Closes the library. Its functions lead nowhere then, so others take their places. */
   protected override release(): void {
     this.#library.close();
+    const refuse = (call: string) => () => this.live(call);
+    const closed = Object.keys(SYMBOLS).map((name) => [name, refuse(name)]);
+    this.#symbols = Object.fromEntries(closed);
   }
 
   /** After a fault nothing can be released, which the fault itself has told already. */

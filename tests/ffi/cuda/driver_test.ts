@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { Context } from "../../../ffi/cuda/context.ts";
+import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
 import {
   CudaError,
@@ -156,4 +158,24 @@ fakeTest("check() tells listeners once about a fault and keeps it", {}, (path) =
   assert.equal(told[0].code, 700);
   driver.onFault((fault) => told.push(fault));
   assert.equal(told.length, 2, "a late listener is told at once");
+});
+
+fakeTest("CudaDriver makes no calls once it is closed", {}, (path) => {
+  const driver = openDriver(path);
+  const device = new CudaDevice(driver, 0);
+  driver[Symbol.dispose]();
+  driver[Symbol.dispose]();
+  for (
+    const [call, run] of [
+      ["cuDeviceTotalMem_v2", () => device.memoryBytes],
+      ["cuDevicePrimaryCtxRetain", () => new Context(device)],
+    ] as const
+  ) {
+    assert.throws(run, (error) => {
+      assert.ok(error instanceof CudaError);
+      assert.equal(error.call, call);
+      assert.match(error.text, /^the driver .* has been disposed$/);
+      return true;
+    });
+  }
 });
