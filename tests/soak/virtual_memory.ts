@@ -1,10 +1,9 @@
 /**
  * Random steps on ranges of addresses and their pool of chunks, each compared with a model.
  *
- *     deno run -A tests/soak/virtual_memory.ts [steps] [seed]
- *
  * @module
  */
+import assert from "node:assert/strict";
 import { Context } from "../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../ffi/cuda/device.ts";
 import { openDriver } from "../../ffi/cuda/driver.ts";
@@ -17,12 +16,22 @@ const CHUNKS = 32; // few, so that there is often too little memory
 const CONTENTS_EVERY = 100;
 
 /**
- * Takes so many steps.
+ * Takes so many steps on a software GPU, and says so.
  *
  * @throws {assert.AssertionError} When the device or the binding does what the model does not.
  */
-export function soakVirtualMemory(context: Context, steps: number, seed: number): void {
-  const random = seededRandom(seed);
+export async function runVirtualMemory(steps: number, seed: number): Promise<string> {
+  assert.ok(softwareGpu !== undefined, "There is no C++ compiler to build the software GPU with");
+  await withFreshDevice(softwareGpu, ({ path, control }) => {
+    control.configure({ memoryBytes: CHUNKS * CHUNK_BYTES });
+    using driver = openDriver(path);
+    using context = new Context(new CudaDevice(driver, 0));
+    takeSteps(context, steps, seededRandom(seed));
+  });
+  return `${steps} steps as the model says`;
+}
+
+function takeSteps(context: Context, steps: number, random: Random): void {
   using model = new VirtualMemoryModel(context);
   for (let step = 1; step <= steps; step++) {
     model.apply(randomStep(random));
@@ -39,16 +48,4 @@ function randomStep(random: Random): VirtualMemoryStep {
   if (kind < 0.15) return { kind: "trim", kept: below(8) };
   if (kind < 0.5) return { kind: "write", range, chunk: below(1000), value: below(2 ** 32) };
   return { kind: "resize", range, chunks: below(1000), less: below(CHUNK_BYTES) };
-}
-
-if (import.meta.main) {
-  const [steps = 1_000_000, seed = 1] = Deno.args.map(Number);
-  if (softwareGpu === undefined) Deno.exit(0);
-  await withFreshDevice(softwareGpu, ({ path, control }) => {
-    control.configure({ memoryBytes: CHUNKS * CHUNK_BYTES });
-    using driver = openDriver(path);
-    using context = new Context(new CudaDevice(driver, 0));
-    soakVirtualMemory(context, steps, seed);
-  });
-  console.log(`${steps} steps from seed ${seed}: as the model says`);
 }
