@@ -13,9 +13,7 @@ constexpr uint32_t kMostRegisters = 1 << 24;
 Function Parser::parseFunction(bool isEntry) {
   Function function;
   function.isEntry = isEntry;
-  if (takeDotted("attribute")) {
-    while (current_.kind != Kind::End && !takeMark(')')) take();
-  }
+  skipAttribute();
   if (!isEntry && current_.isMark('(')) function.results = parseParams();
   function.line = current_.line;
   function.name = expectWord("the name of a function");
@@ -76,12 +74,11 @@ void Parser::parseStatement(Function& function) {
     function.code.push_back(parseInstruction());
     return;
   }
-  Linkage linkage;
-  parseLinkage(linkage);
+  bool isExtern = parseLinkage();
   bool ours = current_.text == "shared" || current_.text == "local" || current_.text == "param";
   if (!ours) fail("`.reg`, `.param`, `.local`, `.shared` or an instruction");
   uint32_t line = current_.line;
-  Variable variable = parseVariable(linkage);
+  Variable variable = parseVariable(isExtern);
   std::string name = variable.name;
   if (!scopes_->declareVariable(std::move(variable))) {
     refuse(line, "variable `" + name + "` is declared twice");

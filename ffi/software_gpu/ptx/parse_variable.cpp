@@ -27,13 +27,14 @@ bool Parser::atSpace() const {
   return current_.kind == Kind::Dotted && spaceNamed(current_.text) != Space::Generic;
 }
 
-Variable Parser::parseVariable(Linkage linkage) {
+Variable Parser::parseVariable(bool isExtern) {
   Variable variable;
-  variable.isExtern = linkage.isExtern;
+  variable.isExtern = isExtern;
   variable.space = spaceNamed(take().text);
   unsigned vector = 1;
   while (current_.kind == Kind::Dotted && typeNamed(current_.text) == Type::None) {
     std::string_view word = current_.text;
+    if (skipAttribute()) continue;
     if (takeDotted("align")) {
       variable.alignment = expectAlignment();
     } else if (takeDotted("v2")) {
@@ -43,25 +44,14 @@ Variable Parser::parseVariable(Linkage linkage) {
     } else if (takeDotted("v8")) {
       vector = 8;
     } else if (takeDotted("ptr")) {
-      // What a pointer points to: `.ptr .global .align 16`. Said for optimisers.
-      if (atSpace()) take();
-      if (takeDotted("align")) expectAlignment();
-    } else if (takeDotted("attribute")) {
-      expectMark('(', "behind `.attribute`");
-      while (!takeMark(')')) {
-        if (current_.kind == Kind::End) fail("`)` behind attributes");
-        take();
-      }
+      skipPointee();
     } else {
       fail("a type of variable, e.g. `.b8`, instead of `." + std::string(word) + "`");
     }
   }
   variable.type = expectType("a type of variable, e.g. `.b8`");
   // `.param .b64 .ptr .global .align 8 name`: the newer place of `.ptr`.
-  if (takeDotted("ptr")) {
-    if (atSpace()) take();
-    if (takeDotted("align")) expectAlignment();
-  }
+  if (takeDotted("ptr")) skipPointee();
   if (variable.type == Type::Pred) refuse(current_.line, "a predicate cannot lie in memory");
   variable.line = current_.line;
   variable.name = expectWord("the name of a variable");
@@ -71,6 +61,12 @@ Variable Parser::parseVariable(Linkage linkage) {
   parseSizes(variable, sizes, elementBytes);
   if (takeMark('=')) parseInitial(variable, sizes, elementBytes);
   return variable;
+}
+
+/// What a pointer points to, `.global .align 16`: said for optimisers.
+void Parser::skipPointee() {
+  if (atSpace()) take();
+  if (takeDotted("align")) expectAlignment();
 }
 
 /// `[4][5]`, or `[]` for what an initialiser or a launch says.
@@ -208,7 +204,7 @@ Variable Parser::parseParam() {
   if (!current_.is(Kind::Dotted, "param")) {
     fail("`.param`; parameters in registers are not supported");
   }
-  Variable param = parseVariable({});
+  Variable param = parseVariable(false);
   param.space = Space::Param;
   return param;
 }

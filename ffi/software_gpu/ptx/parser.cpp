@@ -27,14 +27,13 @@ Module Parser::parseModule() {
     } else if (takeDotted("alias")) {
       parseAlias();
     } else {
-      Linkage linkage;
-      parseLinkage(linkage);
+      bool isExtern = parseLinkage();
       if (takeDotted("entry")) {
         declareFunction(parseFunction(true));
       } else if (takeDotted("func")) {
         declareFunction(parseFunction(false));
       } else if (atSpace()) {
-        declareVariable(parseVariable(linkage));
+        declareVariable(parseVariable(isExtern));
         expectMark(';', "behind a variable");
       } else {
         fail("a directive such as `.entry`, `.func` or `.global`");
@@ -89,12 +88,13 @@ void Parser::parseAlias() {
   expectMark(';', "behind `.alias`");
 }
 
-void Parser::parseLinkage(Linkage& linkage) {
+bool Parser::parseLinkage() {
+  bool isExtern = false;
   for (;;) {
     if (takeDotted("extern")) {
-      linkage.isExtern = true;
+      isExtern = true;
     } else if (!takeDotted("visible") && !takeDotted("weak") && !takeDotted("common")) {
-      return;
+      return isExtern;
     }
   }
 }
@@ -160,6 +160,18 @@ bool Parser::skipRemark() {
     }
   } else {
     return false;
+  }
+  return true;
+}
+
+bool Parser::skipAttribute() {
+  if (!takeDotted("attribute")) return false;
+  expectMark('(', "behind `.attribute`");
+  unsigned open = 1;
+  while (open > 0) {
+    if (current_.kind == Kind::End) fail("`)` behind attributes");
+    open += current_.isMark('(') ? 1 : current_.isMark(')') ? -1 : 0;
+    take();
   }
   return true;
 }

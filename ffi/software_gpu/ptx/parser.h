@@ -20,20 +20,18 @@ class Parser {
  private:
   using Kind = Token::Kind;
 
-  /// What may come before a declaration: `.extern .weak`.
-  struct Linkage {
-    bool isExtern = false;
-  };
-
   // parser.cpp: the module, and what all parts share.
   void parseTarget();
   void parseVersion();
   void parseAlias();
-  void parseLinkage(Linkage& linkage);
+  /// `.extern`, `.visible`, `.weak`, `.common`: whether the first is among them.
+  bool parseLinkage();
   void declareFunction(Function function);
   void declareVariable(Variable variable);
   /// `.loc`, `.file`, `.pragma`, `.section`: what runs does not depend on them.
   bool skipRemark();
+  /// `.attribute(.managed)`
+  bool skipAttribute();
   [[noreturn]] void fail(const std::string& expected) const;
   [[noreturn]] void refuse(uint32_t line, const std::string& message) const;
   Token take();
@@ -48,7 +46,8 @@ class Parser {
 
   // parse_variable.cpp: variables and their initial values.
   bool atSpace() const;
-  Variable parseVariable(Linkage linkage);
+  Variable parseVariable(bool isExtern);
+  void skipPointee();
   Variable parseParam();
   std::vector<Variable> parseParams();
   void parseSizes(Variable& variable, std::vector<uint64_t>& sizes, uint64_t elementBytes);
