@@ -78,8 +78,12 @@ function prepare(module: CudaModule, launch: KernelLaunch, memory: SuiteMemory):
 function valueOf(
   argument: KernelArgument,
   memory: SuiteMemory,
-): number | bigint | readonly number[] {
+): number | bigint | readonly (number | bigint)[] {
   if (argument instanceof Buffer) return memory.address(argument);
-  if ("value" in argument) return argument.value;
+  if ("value" in argument) {
+    const { value } = argument;
+    if (typeof value !== "object") return value;
+    return value.map((field) => field instanceof Buffer ? memory.address(field) : field);
+  }
   return memory.address(argument.buffer) + BigInt(argument.byteOffset);
 }

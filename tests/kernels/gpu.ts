@@ -67,7 +67,10 @@ export class Buffer {
 export type KernelArgument =
   | Buffer
   | { readonly buffer: Buffer; readonly byteOffset: number }
-  | { readonly type: ParameterType; readonly value: number | bigint | readonly number[] };
+  | {
+    readonly type: ParameterType;
+    readonly value: number | bigint | readonly (number | Buffer)[];
+  };
 
 /** What a kernel reads. */
 export function input(data: Elements): Buffer {
@@ -102,7 +105,13 @@ export function f32(value: number): KernelArgument {
 /** No address. */
 export const NULL: KernelArgument = { type: "u64", value: 0n };
 
-/** A struct of 32-bit integers, by value. */
-export function i32s(values: readonly number[]): KernelArgument {
-  return { type: values.map(() => "i32" as const), value: values };
+/** A struct by value, of pointers and 32-bit integers. */
+export function struct(fields: readonly (number | Buffer)[]): KernelArgument {
+  return {
+    type: fields.map((field) => field instanceof Buffer ? "pointer" : "i32"),
+    value: fields,
+  };
 }
+
+/** A struct without fields, which has a size all the same. */
+export const EMPTY: KernelArgument = { type: ["u8"], value: [0] };

@@ -24,6 +24,9 @@ const SUITE = new URL("./", import.meta.url);
 /** Architectures that the suite is compiled for. */
 export const SUITE_TARGETS = [80, 90, 120] as const;
 
+/** Sources that are written for some of them only. */
+const TARGETS_OF: Readonly<Record<string, readonly number[]>> = { cub_device: [80] };
+
 /**
  * The kernels that the cuda device runs, for the oldest architecture it supports: the driver
  * compiles them for every later one.
@@ -39,7 +42,7 @@ export function shippedSources(): KernelSource[] {
 /** The kernels of the suite, for three generations: nvcc writes different PTX for each. */
 export function suiteSources(): KernelSource[] {
   return sourcesIn(SUITE).flatMap((name) =>
-    SUITE_TARGETS.map((target) => ({
+    (TARGETS_OF[name] ?? SUITE_TARGETS).map((target) => ({
       source: fileURLToPath(new URL(`${name}.cu`, SUITE)),
       target,
       ptx: fileURLToPath(new URL(`ptx/${name}.sm_${target}.ptx`, SUITE)),

@@ -9,7 +9,7 @@ import { atomicCases } from "./suite/atomics.ts";
 import { attentionCases } from "./suite/attention.ts";
 import { convolutionCases } from "./suite/convolution.ts";
 import { cooperativeCases } from "./suite/cooperative.ts";
-import { cubCases } from "./suite/cub.ts";
+import { cubCases, cubDeviceCases } from "./suite/cub.ts";
 import { gemmCases } from "./suite/gemm.ts";
 import { languageCases } from "./suite/language.ts";
 import { matrixCases } from "./suite/matrices.ts";
@@ -45,7 +45,7 @@ export const SUITE: readonly SuiteCase[] = [
     ].map((one) => forTarget(one, target))
   ),
   ...tritonCases.map((one) => forTarget(one, one.target)),
-  ...numbaCases.map((one) => forTarget(one, 80)),
+  ...[...cubDeviceCases, ...numbaCases].map((one) => forTarget(one, 80)),
 ];
 
 function forTarget(one: KernelCase, target: number): SuiteCase {

@@ -67,6 +67,8 @@ void decodeNanosleep(const Instruction& instruction, Decoding& decoding, Op& op)
   ModifierList words(instruction, decoding);
   if (words.takeType() != ptx::Type::U32) decoding.refuse("the duration is a .u32");
   takeOperands(instruction, decoding, 1, 1);
+  // Named and not read: time passes by instructions.
+  op.slots[0] = decoding.slot(instruction.operands[0], 32);
   op.flow = Flow::Yield;
   words.end();
 }

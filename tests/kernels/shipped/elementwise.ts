@@ -4,7 +4,7 @@
  * @module
  */
 import { assertClose } from "../compare.ts";
-import { i32, i32s, input, output, updated } from "../gpu.ts";
+import { i32, input, output, struct, updated } from "../gpu.ts";
 import { uniform } from "../inputs.ts";
 import type { KernelCase } from "../kernel_case.ts";
 
@@ -144,7 +144,7 @@ function broadcastCase(
           input(b),
           out,
           i32(count),
-          i32s([dims.length, ...six(dims), ...six(stridesA), ...six(stridesB)]),
+          struct([dims.length, ...six(dims), ...six(stridesA), ...six(stridesB)]),
         ],
       }]);
       const expected = Array.from({ length: count }, (_, index) => {

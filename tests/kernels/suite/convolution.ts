@@ -4,7 +4,7 @@
  * @module
  */
 import { assertClose } from "../compare.ts";
-import { i32s, input, output } from "../gpu.ts";
+import { input, output, struct } from "../gpu.ts";
 import { uniform } from "../inputs.ts";
 import type { KernelCase } from "../kernel_case.ts";
 import { type ConvolutionShape, convolve, extentOut } from "../references/convolution.ts";
@@ -58,7 +58,7 @@ function convolutionCase(shape: ConvolutionShape, depthwise: boolean): KernelCas
           input(weights),
           input(bias),
           out,
-          i32s([
+          struct([
             ...[channelsIn, height, width, channelsOut, kernel, stride, padding],
             ...[outHeight, outWidth],
           ]),

@@ -1,10 +1,10 @@
 /**
- * Cases of cub.cu.
+ * Cases of cub.cu and cub_device.cu.
  *
  * @module
  */
 import { assertClose, assertSame } from "../compare.ts";
-import { i32, input, output } from "../gpu.ts";
+import { EMPTY, i32, input, output, struct } from "../gpu.ts";
 import { integers, uniform } from "../inputs.ts";
 import type { KernelCase } from "../kernel_case.ts";
 
@@ -97,3 +97,32 @@ export const cubCases: readonly KernelCase[] = [
     },
   },
 ];
+
+/** Tile of the device-wide scan for sm_80, and the words of its state before those of the tiles. */
+const SCAN = { threads: 320, tile: 3840, padding: 32 };
+
+/** Kernels of the library itself. */
+export const cubDeviceCases: readonly KernelCase[] = [1, 3840, 12_345].map((count) => ({
+  name: `DeviceScan of ${count}`,
+  module: "cub_device",
+  async run(gpu, ptx) {
+    const entry = (name: string) => ptx.match(new RegExp(`\\.entry (\\w+\\d${name}I\\w+)`))![1];
+    const tiles = Math.ceil(count / SCAN.tile);
+    const x = integers(count, 1, 1000);
+    const out = output(new Int32Array(count));
+    const state = struct([output(new Uint32Array(2 * (SCAN.padding + tiles))), 0, 0]);
+    await gpu.run(ptx, [{
+      kernel: entry("DeviceScanInitKernel"),
+      grid: [Math.ceil(tiles / 128)],
+      block: [128],
+      arguments: [state, i32(tiles)],
+    }, {
+      kernel: entry("DeviceScanKernel"),
+      grid: [tiles],
+      block: [SCAN.threads],
+      arguments: [input(x), out, state, i32(0), EMPTY, EMPTY, i32(count), i32(1)],
+    }]);
+    let sum = 0;
+    assertSame(out.data, x.map((value) => sum += value), "out");
+  },
+}));
