@@ -40,7 +40,7 @@ struct FatEntry {
   uint64_t flags, unnamed2, plainBytes;
 };
 constexpr uint16_t kFatPtx = 1;
-constexpr uint64_t kFatCompressed = 0x2000;
+constexpr uint64_t kFatCompressed = 0x2000 | 0x8000;  ///< by LZ4 or by Zstandard
 
 template <class T>
 T read(const uint8_t* at) {

@@ -121,3 +121,29 @@ export const MANY_KERNELS: string = HEADER +
   ret;
 }
 `).join("");
+
+const FATBIN_HEADER_BYTES = 16;
+const ENTRY_BYTES = 80;
+
+/** PTX in a fatbin, as `nvcc -fatbin --no-compress` writes it. */
+export function fatbinOf(ptx: string): Uint8Array<ArrayBuffer> {
+  const text = new TextEncoder().encode(`${ptx}\0`);
+  const textBytes = Math.ceil(text.length / 8) * 8;
+  const view = new DataView(new ArrayBuffer(FATBIN_HEADER_BYTES + ENTRY_BYTES + textBytes));
+  view.setUint32(0, 0xba55ed50, true);
+  view.setUint16(4, 1, true); // version
+  view.setUint16(6, FATBIN_HEADER_BYTES, true);
+  view.setBigUint64(8, BigInt(ENTRY_BYTES + textBytes), true);
+  const entry = FATBIN_HEADER_BYTES;
+  view.setUint16(entry, 1, true); // PTX
+  view.setUint16(entry + 2, 0x101, true); // version
+  view.setUint32(entry + 4, ENTRY_BYTES, true);
+  view.setBigUint64(entry + 8, BigInt(textBytes), true);
+  view.setUint32(entry + 20, 64, true); // where the options of ptxas are described
+  view.setUint16(entry + 26, 7, true); // PTX ISA 7.0
+  view.setUint32(entry + 28, 70, true); // sm_70
+  view.setBigUint64(entry + 40, 0x11n, true); // 64-bit, for Linux
+  view.setUint32(entry + 64, 72, true); // where they are: none
+  new Uint8Array(view.buffer).set(text, entry + ENTRY_BYTES);
+  return new Uint8Array(view.buffer);
+}

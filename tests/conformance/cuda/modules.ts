@@ -13,8 +13,9 @@ import { KernelArguments } from "../../../ffi/cuda/arguments.ts";
 import { KernelLaunch } from "../../../ffi/cuda/launch.ts";
 import { Stream } from "../../../ffi/cuda/stream.ts";
 import { type ConformanceCase, fails } from "./case.ts";
-import { BROKEN, KERNELS, MANY_KERNELS } from "./kernels.ts";
+import { BROKEN, fatbinOf, KERNELS, MANY_KERNELS } from "./kernels.ts";
 
+const INVALID_IMAGE = 200;
 const INVALID_PTX = 218;
 const NOT_FOUND = 500;
 const INVALID_HANDLE = 400;
@@ -31,6 +32,16 @@ export const MODULE_CASES: readonly ConformanceCase[] = [
       }
       using module = loadModule(context, KERNELS, "text");
       assert.equal(module.function("reverse").name, "reverse");
+    },
+  },
+  {
+    name: "loadModule() takes PTX in a fatbin, and refuses one that is cut off",
+    run(context) {
+      const fatbin = fatbinOf(KERNELS);
+      using module = loadModule(context, fatbin, "fatbin");
+      assert.equal(module.function("dot").name, "dot");
+      const half = fatbin.subarray(0, fatbin.length / 2);
+      fails(INVALID_IMAGE, "cuModuleLoadDataEx", () => loadModule(context, half, "half"));
     },
   },
   {
