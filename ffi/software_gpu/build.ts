@@ -1,6 +1,8 @@
 /**
  * `deno task build:software-gpu`: compiles the software GPU and prints the path of its library.
  * Needs g++ or clang++; compiles only what changed.
+ *
+ * @module
  */
 
 import { dirname, join, relative } from "node:path";
@@ -38,6 +40,7 @@ export interface BuildOptions {
 
 /** There is no C++ compiler, or it refused a file. */
 export class BuildError extends Error {
+  /** Tells it from other errors. */
   override readonly name = "BuildError";
 }
 
