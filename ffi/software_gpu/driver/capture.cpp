@@ -100,6 +100,7 @@ void submitRecord(const std::shared_ptr<Event>& event, Stream& stream, bool exte
       return;
     }
   }
+  require(!external);  // outside of a capture there is no node to make of it
   refuseImplicit(stream);
   record(*event, stream);
 }
@@ -107,7 +108,8 @@ void submitRecord(const std::shared_ptr<Event>& event, Stream& stream, bool exte
 void submitWait(const std::shared_ptr<Event>& event, Stream& stream, bool external) {
   std::unique_lock lock(graphMutex());
   Capture* capture = captureOf(stream);
-  if (capture && external) return note(*capture, stream, std::make_shared<WaitInGraph>(event));
+  require(capture || !external);
+  if (external) return note(*capture, stream, std::make_shared<WaitInGraph>(event));
   std::unique_lock eventLock(event->mutex);
   if (!event->isCaptured) {
     if (capture) {

@@ -7,6 +7,7 @@
 #include "capture.h"
 #include "entry.h"
 #include "event.h"
+#include "graph_exec.h"
 #include "library.h"
 #include "link.h"
 #include "stream.h"
@@ -126,6 +127,8 @@ void Context::destroy() {
   const auto isMine = [this](const auto& object) { return object.context.get() == this; };
   sgpu::streams().removeIf(isMine);
   events().removeIf(isMine);
+  destroyGraphsOf(*this);
+  graphExecs().removeIf(isMine);
   functions().removeIf(isMine);
   libraries().removeIf(isMine);
   links().removeIf(isMine);

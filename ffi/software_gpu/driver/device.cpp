@@ -5,6 +5,7 @@
 
 #include "entry.h"
 #include "options.h"
+#include "sticky.h"
 
 namespace sgpu {
 namespace {
@@ -143,6 +144,7 @@ SOFTWARE_GPU_API CUresult cuInit(unsigned flags) {
   static Entry entry(__func__);
   return entry.always([&] {
     require(flags == 0);
+    if (const int code = stickyCode()) fail(code);
     if (isInitialised()) return;
     configureFromEnvironment();
     require(options().deviceCount != 0, CUDA_ERROR_NO_DEVICE);

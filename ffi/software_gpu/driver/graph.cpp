@@ -25,6 +25,7 @@ Handles<GraphNode>& graphNodes() {
 
 std::shared_ptr<Graph> makeGraph() {
   auto graph = std::make_shared<Graph>();
+  if (!contextStack().empty()) graph->context = contextStack().back();
   graphs().add(graph);
   return graph;
 }
@@ -32,6 +33,15 @@ std::shared_ptr<Graph> makeGraph() {
 void destroyGraph(const std::shared_ptr<Graph>& graph) {
   graphs().remove(graph->handle);
   for (const auto& node : graph->nodes) graphNodes().remove(node->handle);
+}
+
+void destroyGraphsOf(const Context& context) {
+  std::lock_guard lock(graphMutex());
+  for (const auto& graph : graphs().removeIf([&](const Graph& one) {
+         return one.context.get() == &context;
+       })) {
+    for (const auto& node : graph->nodes) graphNodes().remove(node->handle);
+  }
 }
 
 std::shared_ptr<GraphNode> Graph::add(std::shared_ptr<const Operation> operation,

@@ -21,6 +21,7 @@ struct GraphNode {
 
 struct Graph {
   uint64_t handle = 0;
+  std::shared_ptr<Context> context;               ///< that it goes with, if any was current
   std::vector<std::shared_ptr<GraphNode>> nodes;  ///< in order of creation
 
   /// @throws Failure 1 when a dependency is of another graph, or given twice
@@ -43,6 +44,8 @@ Handles<GraphNode>& graphNodes();
 std::shared_ptr<Graph> makeGraph();
 /// Its handle and those of its nodes are void.
 void destroyGraph(const std::shared_ptr<Graph>& graph);
+/// All that were made while the context was current. Takes `graphMutex()` itself.
+void destroyGraphsOf(const Context& context);
 /// @throws Failure 400 for what is no node, 1 for one of another graph
 std::vector<std::shared_ptr<GraphNode>> nodesOf(const Graph& graph, const CUgraphNode* handles,
                                                 size_t count);

@@ -88,7 +88,9 @@ void instantiate(CUgraphExec* exec, CUgraph graph, uint64_t flags) {
   require(exec && (flags & ~known) == 0);
   std::lock_guard lock(graphMutex());
   auto made = std::make_shared<GraphExec>();
-  made->run = std::make_shared<GraphRun>(*graphs().get(asNumber(graph)));
+  auto source = graphs().get(asNumber(graph));
+  made->context = source->context;
+  made->run = std::make_shared<GraphRun>(*source);
   made->flags = flags;
   *exec = asHandle<CUgraphExec>(graphExecs().add(made));
 }

@@ -28,6 +28,7 @@ class GraphRun : public Operation {
 
 struct GraphExec {
   uint64_t handle = 0;
+  std::shared_ptr<Context> context;      ///< the graph's
   std::mutex mutex;                      ///< of what follows
   std::shared_ptr<const GraphRun> run;   ///< replaced when something is set: launches keep theirs
   Place last;                            ///< a launch comes behind the one before it

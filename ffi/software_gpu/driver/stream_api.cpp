@@ -8,6 +8,17 @@ using namespace sgpu;
 
 namespace {
 
+/// The default stream's next operation would come behind all of the blocking ones', and so does what
+/// asks or waits for it.
+std::vector<std::shared_ptr<Stream>> askedWith(const std::shared_ptr<Stream>& stream) {
+  std::vector<std::shared_ptr<Stream>> asked{stream};
+  if (stream != stream->context->startedDefaultStream()) return asked;
+  for (auto& other : stream->context->streams()) {
+    if ((other->flags & CU_STREAM_NON_BLOCKING) == 0) asked.push_back(std::move(other));
+  }
+  return asked;
+}
+
 /// Handles that name a stream without having been created.
 bool isSpecial(CUstream stream) {
   return stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
@@ -49,27 +60,24 @@ SOFTWARE_GPU_API CUresult cuStreamDestroy_v2(CUstream stream) {
 
 SOFTWARE_GPU_API CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
 
-SOFTWARE_GPU_API CUresult cuStreamQuery(CUstream stream) {
+SOFTWARE_GPU_API CUresult cuStreamQuery(CUstream handle) {
   static Entry entry(__func__);
   return entry.withContext([&](Context& context) {
-    auto queried = streamOf(stream, context);
+    auto queried = streamOf(handle, context);
     refuseCaptured(*queried);
-    return queried->isIdle() ? afterWaiting() : CUDA_ERROR_NOT_READY;
+    for (const auto& stream : askedWith(queried)) {
+      if (!stream->isIdle()) return CUDA_ERROR_NOT_READY;
+    }
+    return afterWaiting();
   });
 }
 
-SOFTWARE_GPU_API CUresult cuStreamSynchronize(CUstream stream) {
+SOFTWARE_GPU_API CUresult cuStreamSynchronize(CUstream handle) {
   static Entry entry(__func__);
   return entry.withContext([&](Context& context) {
-    auto awaited = streamOf(stream, context);
+    auto awaited = streamOf(handle, context);
     refuseCaptured(*awaited);
-    if (awaited == context.defaultStream()) {
-      // Its next operation would come behind all of theirs, and so does what waits for it.
-      for (const auto& other : context.streams()) {
-        if ((other->flags & CU_STREAM_NON_BLOCKING) == 0) other->synchronize();
-      }
-    }
-    awaited->synchronize();
+    for (const auto& stream : askedWith(awaited)) stream->synchronize();
     return afterWaiting();
   });
 }
