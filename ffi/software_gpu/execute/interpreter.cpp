@@ -187,9 +187,12 @@ Progress runWarp(Warp& warp, uint64_t instructions) {
   const Op* const ops = warp.block->launch->program->ops.data();
   const uint64_t end = warp.instructions + instructions;
   if (!warp.mask && !choosePath(warp)) return warp.alive ? Progress::Waits : Progress::Ended;
+  // The place stays in a register of the host while nothing but handlers run.
+  const Op* op = ops + warp.pc;
+  const auto keepPlace = [&] { warp.pc = static_cast<uint32_t>(op - ops); };
   for (;;) {
-    const Op* op = ops + warp.pc;
     if (__builtin_expect(op->leader && !warp.waiting.empty(), 0)) {
+      keepPlace();
       choosePath(warp);
       op = ops + warp.pc;
     }
@@ -206,17 +209,20 @@ Progress runWarp(Warp& warp, uint64_t instructions) {
       } else if (mask) {
         op->partial(*op, warp, mask);
       }
-      warp.pc++;
+      op++;
     } else if (!mask) {
-      warp.pc++;
+      op++;
     } else {
+      keepPlace();
       const bool goesOn = transfer(*op, warp, mask);
-      if (!warp.waiting.empty() || !warp.mask) {
-        if (!choosePath(warp)) return warp.alive ? Progress::Waits : Progress::Ended;
+      if ((!warp.waiting.empty() || !warp.mask) && !choosePath(warp)) {
+        return warp.alive ? Progress::Waits : Progress::Ended;
       }
+      op = ops + warp.pc;
       if (!goesOn) break;
     }
   }
+  keepPlace();
   if (warp.keepsPath) {
     warp.keepsPath = false;
     choosePath(warp);

@@ -37,7 +37,8 @@ enum class BarrierKind : uint8_t { Sync, Arrive, CountTrue, AllTrue, AnyTrue };
 /// The operand of a `Flow::Meet` that holds each lane's member mask; kNoSlot names all lanes.
 constexpr unsigned kMembers = 17;
 
-struct Op {
+/// Aligned so that what most instructions touch of it, up to `slots[3]`, is one line of the cache.
+struct alignas(64) Op {
   Handler full = nullptr;     ///< for all 32 lanes
   Handler partial = nullptr;  ///< for any mask
   Flow flow = Flow::Next;
