@@ -142,7 +142,8 @@ inline EightOf<float>::Type multiplyAdd(float a, EightOf<float>::Type b, EightOf
 }
 inline EightOf<int32_t>::Type multiplyAdd(int32_t a, EightOf<int32_t>::Type b,
                                           EightOf<int32_t>::Type c) {
-  return a * b + c;
+  using Words = EightOf<uint32_t>::Type;  // sums that are not bounded wrap
+  return (EightOf<int32_t>::Type)(static_cast<uint32_t>(a) * (Words)b + (Words)c);
 }
 inline EightOf<double>::Type multiplyAdd(double a, EightOf<double>::Type b,
                                          EightOf<double>::Type c) {
