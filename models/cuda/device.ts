@@ -15,6 +15,7 @@ import { deviceError } from "./errors.ts";
 import { CudaExecutable } from "./executable.ts";
 import { KernelLibrary } from "./kernel_library.ts";
 import { CudaLane } from "./lane.ts";
+import { PinnedPool } from "./pinned_pool.ts";
 import { ReplayPool } from "./replay_pool.ts";
 import { stagedGraph } from "./stage.ts";
 import { CudaStagedModel } from "./staged_model.ts";
@@ -46,12 +47,13 @@ export async function openCudaDevice(options: CudaDeviceOptions = {}): Promise<D
   const context = parts.use(new Context(new Gpu(driver, options.ordinal ?? 0)));
   const before = context.memoryInfo();
   const pool = parts.use(new ChunkPool(context));
+  const pinned = parts.use(new PinnedPool(context));
   const kernels = parts.use(await KernelLibrary.load(context));
   const { free } = context.memoryInfo();
   const memoryBytes = capacity(options.memoryBytes ?? free * SHARE, free, pool.chunkBytes);
   // Another process may have freed memory meanwhile.
   const kernelBytes = Math.max(0, before.free - free);
-  return new CudaDevice({ driver, context, pool, kernels }, parts.move(), memoryBytes, kernelBytes);
+  return new CudaDevice({ driver, pool, pinned, kernels }, parts.move(), memoryBytes, kernelBytes);
 }
 
 function capacity(wanted: number, free: number, chunkBytes: number): number {
@@ -67,8 +69,8 @@ function capacity(wanted: number, free: number, chunkBytes: number): number {
 /** What is opened once. */
 interface Opened {
   readonly driver: CudaDriver;
-  readonly context: Context;
   readonly pool: ChunkPool;
+  readonly pinned: PinnedPool;
   readonly kernels: KernelLibrary;
 }
 
@@ -143,7 +145,7 @@ class CudaDevice implements Device {
   }
 
   memory(): readonly MemoryUse[] {
-    const { pool } = this.#opened;
+    const { pool, pinned } = this.#opened;
     const uses: MemoryUse[] = [];
     const add = (use: MemoryUse) => use.bytes > 0 && uses.push(use);
     add({ class: "overhead", bytes: this.#kernelBytes });
@@ -155,14 +157,16 @@ class CudaDevice implements Device {
       add({ model, class: "persistent", bytes: persistentBytes });
       add({ model, class: "host", bytes: hostBytes });
     }
+    add({ class: "host", bytes: pinned.bytes });
     for (const { hostBytes } of this.#leftReplays) add({ class: "host", bytes: hostBytes });
     for (const { range } of this.#lanes) add({ class: "ephemeral", bytes: range.bytes });
     return uses;
   }
 
-  /** Gives chunks back that nobody uses. */
+  /** Gives back what nobody uses: of the device at once, of the host when nothing runs. */
   trim(): Promise<void> {
     this.#opened.pool.trim();
+    if (this.#lanes.values().every(({ running }) => running === 0)) this.#opened.pinned.trim();
     return Promise.resolve();
   }
 
@@ -178,15 +182,15 @@ class CudaDevice implements Device {
   async #upload(staged: CudaStagedModel): Promise<CudaExecutable> {
     const { model, graph: { image } } = staged;
     this.#checkOpen(model);
-    const { pool, kernels } = this.#opened;
+    const { pool, pinned, kernels } = this.#opened;
     let weights;
     try {
-      if (image.length > 0) weights = await uploadWeights(pool, image);
+      if (image.length > 0) weights = await uploadWeights(pool, pinned, image);
     } catch (cause) {
       const what = `${labelOf(model)} needs ${staged.persistentBytes} bytes for its weights`;
       throw deviceError(what, cause);
     }
-    const replays = new ReplayPool({ weights, kernels });
+    const replays = new ReplayPool({ weights, kernels, pinned });
     const executable: CudaExecutable = new CudaExecutable({
       model,
       weights,

@@ -118,10 +118,9 @@ export class Lowering {
   /** Memory for a value that the next launch begins to write. */
   allocate({ datatype, shape }: ValueType): Place {
     if (elementCount(shape) > MOST_ELEMENTS) {
-      throw new SluiceError(
-        "unsupported",
-        `a tensor of shape [${shape}] has more than ${MOST_ELEMENTS} elements, the most that the ` +
-          "cuda device computes with",
+      throw new ShapeFault(
+        `a result of shape [${shape}] has more than ${MOST_ELEMENTS} elements, the most that the ` +
+          "cuda device computes",
       );
     }
     const buffer = this.#buffer(byteLength(datatype, shape));

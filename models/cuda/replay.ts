@@ -6,13 +6,12 @@
 import { CudaEvent } from "../../ffi/cuda/event.ts";
 import { captureGraph } from "../../ffi/cuda/graph.ts";
 import type { GraphExec } from "../../ffi/cuda/graph_exec.ts";
-import { PinnedMemory } from "../../ffi/cuda/pinned.ts";
-import type { VirtualRange } from "../../ffi/cuda/virtual_memory.ts";
+import type { PinnedMemory } from "../../ffi/cuda/pinned.ts";
 import { SluiceError } from "../errors.ts";
 import { byteLength, type Tensor } from "../tensor.ts";
-import type { KernelLibrary } from "./kernel_library.ts";
 import type { CudaLane } from "./lane.ts";
 import type { IterationPlan } from "./plan.ts";
+import type { ReplayParts } from "./replay_pool.ts";
 
 /** A plan on one lane, with host buffers of its own: one iteration at a time. */
 export class Replay implements Disposable {
@@ -21,7 +20,8 @@ export class Replay implements Disposable {
   /** Views of the host buffer that an iteration leaves its answer in. */
   readonly outputs: readonly Tensor[];
   readonly #plan: IterationPlan;
-  readonly #memory: PinnedMemory | undefined;
+  readonly #parts: ReplayParts;
+  readonly #memory: PinnedMemory;
   readonly #host: Uint8Array<ArrayBuffer>;
   /** What only an iteration needs, not its answer. */
   readonly #running: DisposableStack;
@@ -33,29 +33,25 @@ export class Replay implements Disposable {
   /**
    * Captures it. The lane's memory has to be there; what it has come to be later does not matter.
    *
-   * @param weights Absent for a plan that reads none.
    * @throws {CudaError}
    */
-  constructor(
-    plan: IterationPlan,
-    lane: CudaLane,
-    weights: VirtualRange | undefined,
-    kernels: KernelLibrary,
-  ) {
+  constructor(plan: IterationPlan, lane: CudaLane, parts: ReplayParts) {
     this.lane = lane;
     this.#plan = plan;
+    this.#parts = parts;
     const { context } = lane.stream;
-    using parts = new DisposableStack();
+    using undone = new DisposableStack();
     using running = new DisposableStack();
-    this.#memory = plan.hostBytes === 0
-      ? undefined
-      : parts.use(new PinnedMemory(context, plan.hostBytes));
-    this.#host = this.#memory?.array ?? new Uint8Array(0);
+    this.#memory = undone.adopt(
+      parts.pinned.take(plan.hostBytes),
+      (memory) => parts.pinned.giveBack(memory),
+    );
+    this.#host = this.#memory.array;
     this.#start = running.use(new CudaEvent(context));
     this.#end = running.use(new CudaEvent(context));
     // A graph's own recordings tell the time; whether they have fired is sure for this one only.
     this.#done = running.use(new CudaEvent(context, { timed: false }));
-    this.#graph = running.use(this.#capture(weights, kernels));
+    this.#graph = running.use(this.#capture());
     for (const { offset, data } of plan.constants) this.#host.set(data, offset);
     this.outputs = plan.outputs.map((output) => {
       if (!("from" in output)) return { ...output, data: output.data.slice() };
@@ -64,12 +60,12 @@ export class Replay implements Disposable {
       return { ...shape, data: this.#host.subarray(hostOffset, end) };
     });
     this.#running = running.move();
-    parts.move();
+    undone.move();
   }
 
   /** Pinned memory that it holds. */
   get hostBytes(): number {
-    return this.#plan.hostBytes;
+    return this.#memory.bytes;
   }
 
   /** Whether it can run no more. */
@@ -125,13 +121,14 @@ export class Replay implements Disposable {
     this.#running[Symbol.dispose]();
   }
 
-  /** Frees all. The outputs are empty from then on. */
+  /** Frees all. The outputs' memory is another's from then on. */
   [Symbol.dispose](): void {
     this.retire();
-    this.#memory?.[Symbol.dispose]();
+    this.#parts.pinned.giveBack(this.#memory);
   }
 
-  #capture(weights: VirtualRange | undefined, kernels: KernelLibrary): GraphExec {
+  #capture(): GraphExec {
+    const { weights, kernels } = this.#parts;
     const { stream, range } = this.lane;
     const { inputBytes, launches, copiesOut } = this.#plan;
     const bases = { arena: range.address, weights: weights?.address ?? 0n };

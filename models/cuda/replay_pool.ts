@@ -6,6 +6,7 @@
 import type { VirtualRange } from "../../ffi/cuda/virtual_memory.ts";
 import type { KernelLibrary } from "./kernel_library.ts";
 import type { CudaLane } from "./lane.ts";
+import type { PinnedPool } from "./pinned_pool.ts";
 import type { IterationPlan } from "./plan.ts";
 import { Replay } from "./replay.ts";
 
@@ -19,6 +20,8 @@ export interface ReplayParts {
   readonly weights?: VirtualRange;
   /** The device's. */
   readonly kernels: KernelLibrary;
+  /** The device's. */
+  readonly pinned: PinnedPool;
 }
 
 /** A pool of replays. */
@@ -65,7 +68,7 @@ export class ReplayPool implements Disposable {
       this.#lanes.add(lane);
       lane.onClose(this.#retireLane);
     }
-    const replay = new Replay(plan, lane, this.#parts.weights, this.#parts.kernels);
+    const replay = new Replay(plan, lane, this.#parts);
     this.#plans.set(replay, plan);
     this.#hostBytes += replay.hostBytes;
     return replay;

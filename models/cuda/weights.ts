@@ -5,9 +5,9 @@
  */
 import type { ChunkPool } from "../../ffi/cuda/chunk_pool.ts";
 import { CudaEvent } from "../../ffi/cuda/event.ts";
-import { PinnedMemory } from "../../ffi/cuda/pinned.ts";
 import { Stream } from "../../ffi/cuda/stream.ts";
 import { VirtualRange } from "../../ffi/cuda/virtual_memory.ts";
+import type { PinnedPool } from "./pinned_pool.ts";
 
 /** While one half is on its way to the device, the other is filled. */
 const STAGING_BYTES = 4 << 20;
@@ -20,12 +20,13 @@ const STAGING_BYTES = 4 << 20;
  */
 export async function uploadWeights(
   pool: ChunkPool,
+  pinned: PinnedPool,
   image: Uint8Array<ArrayBuffer>,
 ): Promise<VirtualRange> {
   const range = new VirtualRange(pool, image.length);
   try {
     range.resize(image.length);
-    await fill(range, image);
+    await fill(range, pinned, image);
     return range;
   } catch (error) {
     range[Symbol.dispose]();
@@ -33,9 +34,17 @@ export async function uploadWeights(
   }
 }
 
-async function fill(range: VirtualRange, image: Uint8Array<ArrayBuffer>): Promise<void> {
+async function fill(
+  range: VirtualRange,
+  pinned: PinnedPool,
+  image: Uint8Array<ArrayBuffer>,
+): Promise<void> {
   const { context } = range;
-  using staging = new PinnedMemory(context, Math.min(image.length, 2 * STAGING_BYTES));
+  using parts = new DisposableStack();
+  const staging = parts.adopt(
+    pinned.take(Math.min(image.length, 2 * STAGING_BYTES)),
+    (memory) => pinned.giveBack(memory),
+  );
   using first = new CudaEvent(context, { timed: false });
   using second = new CudaEvent(context, { timed: false });
   await using stream = new Stream(context);

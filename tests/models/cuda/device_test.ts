@@ -451,6 +451,32 @@ function openCpuLane(): Lane {
   return { id: 9, bytes: CHUNK, depth: 2, resize() {}, [Symbol.dispose]() {} };
 }
 
+softwareGpuTest("a model goes while another one hangs on its lane", async ({ path, control }) => {
+  const device = await openCudaDevice({ driverPath: path, memoryBytes: MEMORY });
+  const [first, second] = [[x(2, 4)], [x(2, 64)]];
+  const gone = await load(device, modelOf("scale", scaleModel()), first);
+  const stays = await load(device, MLP, second);
+  control.delayKernel("gemm_f32_few_rows", 1, Infinity);
+  const answered = iterate(gone.executable, gone.lane, stepOf(first));
+  let ended = false;
+  const hanging = iterate(stays.executable, gone.lane, stepOf(second));
+  hanging.then(() => ended = true);
+  (await answered).release();
+  // Whatever waited for the device would wait for ever.
+  await gone.executable[Symbol.asyncDispose]();
+  await device.trim();
+  await (await device.stage(MLP)).upload();
+  assert.equal(ended, false);
+  assert.deepEqual(
+    device.memory().filter((use) => use.class === "persistent").map(({ model }) => model),
+    ["mlp", "mlp"],
+  );
+  control.loseDevice();
+  assert.equal(codeOf(await hanging), "device_failed");
+  await device[Symbol.asyncDispose]();
+  control.reset(); // as the end of the process would
+});
+
 cudaTest("iterations of many signatures are kept within bounds", async (device, { control }) => {
   const loaded = await load(device, modelOf("scale", scaleModel()), [x(300, 4)]);
   const { executable, lane } = loaded;

@@ -292,6 +292,27 @@ Deno.test("planIteration() broadcasts along six axes by turns, and no more", asy
   });
 });
 
+Deno.test("planIteration() shares out more products than a grid takes", async () => {
+  const product: Node = { op: "MatMul", inputs: ["x", "w"], outputs: ["y"] };
+  const many = modelWith([product], [weights("w", [70_000, 2, 1], 1, 1)]);
+  assert.equal((await assertRight(many, [x(70_000, 1, 2)])).length, 2);
+});
+
+Deno.test("planIteration() refuses what is larger than kernels count", async () => {
+  const sized = (...shape: number[]) => ({ ...x(0), shape });
+  const product: Node = { op: "MatMul", inputs: ["x", "w"], outputs: ["y"] };
+  const rows = await prepared(modelWith([product], [weights("w", [1, 1], 1)]));
+  assert.throws(() => planFor(rows, [sized(4_194_241, 1)]), {
+    code: "unsupported",
+    message: 'operator MatMul (node "y") has 4194241 rows: too many for the cuda device',
+  });
+  const sum: Node = { op: "Add", inputs: ["x", "w"], outputs: ["y"] };
+  const square = await prepared(modelWith([sum], [weights("w", [50_000], 1)]));
+  assert.throws(() => planFor(square, [sized(50_000, 1)]), {
+    message: /^operator Add \(node "y"\) cannot run: a result of shape \[50000,50000\] has more /,
+  });
+});
+
 function axis(int: number): Record<string, Attribute> {
   return { axis: { int } };
 }
