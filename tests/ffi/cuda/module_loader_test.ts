@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { Context } from "../../../ffi/cuda/context.ts";
+import { CudaDevice } from "../../../ffi/cuda/device.ts";
+import { openDriver } from "../../../ffi/cuda/driver.ts";
 import { ModuleLoader } from "../../../ffi/cuda/module_loader.ts";
 import { KERNELS, MANY_KERNELS } from "../../conformance/cuda/kernels.ts";
 import { cudaTest } from "../../fixtures/cuda.ts";
+import { softwareGpu, withFreshDevice } from "../../fixtures/software_gpu.ts";
 
 const OUT_OF_MEMORY = 2;
 const INVALID_CONTEXT = 201;
+const ILLEGAL_STATE = 401;
 
 cudaTest("load() tells when the Worker cannot enter the context", async (context, { control }) => {
   await using loader = new ModuleLoader(context);
@@ -33,4 +38,23 @@ cudaTest("load() of a small module starts no Worker", async (context, { control 
   const loading = loader.load(small, "small");
   assert.equal(control.counter("calls:cuModuleLoadDataEx"), 1, "loaded before anything awaits");
   (await loading)[Symbol.dispose]();
+});
+
+Deno.test({
+  name: "load() tells that its Worker has died",
+  ignore: softwareGpu === undefined,
+  permissions: { ffi: true, read: false }, // it may not even read its own code
+  fn: () =>
+    withFreshDevice(softwareGpu!, async ({ path }) => {
+      using driver = openDriver(path);
+      using context = new Context(new CudaDevice(driver, 0));
+      await using loader = new ModuleLoader(context);
+      for (let i = 0; i < 2; i++) {
+        await assert.rejects(loader.load(MANY_KERNELS, "many"), {
+          call: "cuModuleLoadDataEx",
+          code: ILLEGAL_STATE,
+          message: /the Worker that loads modules has died: .*module_loader_worker\.ts/,
+        });
+      }
+    }),
 });
