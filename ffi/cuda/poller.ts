@@ -50,6 +50,7 @@ const EVENT_LOOP: PollScheduler = {
 interface Watch {
   readonly event: Pollable;
   readonly fired: Fired;
+  readonly order: number;
   error?: CudaError;
 }
 
@@ -62,6 +63,7 @@ export class EventPoller {
   #scheduled: "no" | "soon" | "later" = "no";
   #callOff = () => {};
   #lastChangeMicros = 0;
+  #count = 0;
 
   /** A poller with nothing to do. */
   constructor(scheduler: PollScheduler = EVENT_LOOP) {
@@ -75,7 +77,7 @@ export class EventPoller {
 
   /** Has `fired` called when the event has fired, in the order of watching, never at once. */
   watch(event: Pollable, fired: Fired): void {
-    this.#watched.push({ event, fired });
+    this.#watched.push({ event, fired, order: this.#count++ });
     this.#changed();
   }
 
@@ -99,8 +101,21 @@ export class EventPoller {
     }
   }
 
-  /** Moves what has happened from the watched to the fired. */
+  /**
+   * Moves what has happened from the watched to the fired. While one is asked others happen, so an
+   * event may be found that came after one which was asked too early. All that are left are asked
+   * again then: callbacks keep the order of watching, as events of one stream keep theirs.
+   */
   #sweep(): void {
+    let watched: number;
+    do {
+      watched = this.#watched.length;
+      this.#ask();
+    } while (this.#watched.length < watched && this.#watched.length > 0);
+    this.#fired.sort((a, b) => a.order - b.order);
+  }
+
+  #ask(): void {
     let kept = 0;
     for (const watch of this.#watched) {
       if (this.#happened(watch)) this.#fired.push(watch);

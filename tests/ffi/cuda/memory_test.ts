@@ -177,3 +177,20 @@ cudaTest("every failure of the driver's is an error that names the call", (conte
     (call() as Disposable | undefined)?.[Symbol.dispose]?.();
   }
 });
+
+cudaTest("without a stream a copy to the device is done for every stream", (context, gpu) => {
+  using memory = new DeviceMemory(context, 64);
+  using other = new DeviceMemory(context, 64);
+  const waits = () => gpu.control.counter("calls:cuStreamSynchronize");
+  for (
+    const copy of [
+      () => memory.write(new Uint8Array(64)),
+      () => memory.copyFrom(other),
+      () => memory.fill({ bits: 8, value: 1 }),
+    ]
+  ) {
+    const before = waits();
+    copy();
+    assert.equal(waits(), before + 1, "stream 0 was waited for");
+  }
+});

@@ -70,7 +70,7 @@ Deno.test("watch() calls back in the turn after the event has fired, and then re
   assert.deepEqual(fired, [undefined]);
   assert.equal(poller.size, 0);
   assert.equal(time.kind, "none");
-  assert.equal(event.queries, 2);
+  assert.equal(event.queries, 2, "one a turn");
 });
 
 Deno.test("watch() never calls back at once", () => {
@@ -99,6 +99,24 @@ Deno.test("watch() calls back in the order of watching", () => {
   events[3].state = events[1].state = "fired";
   time.step();
   assert.deepEqual(fired, [0, 2, 1, 3]);
+});
+
+Deno.test("watch() keeps the order of events that fire while others are asked", () => {
+  const time = new VirtualTime();
+  const poller = new EventPoller(time);
+  const fired: string[] = [];
+  const [first, second] = [new FakeEvent(), new FakeEvent()];
+  poller.watch(first, () => fired.push("first"));
+  poller.watch({
+    query() {
+      first.state = "fired"; // on the device, before the second, but after it was asked
+      return true;
+    },
+  }, () => fired.push("second"));
+  poller.watch(second, () => fired.push("never"));
+  time.step();
+  assert.deepEqual(fired, ["first", "second"]);
+  assert.equal(poller.size, 1);
 });
 
 Deno.test("watch() hands a fault to each callback", () => {
