@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { KernelArguments } from "../../../ffi/cuda/arguments.ts";
 import { Context } from "../../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../../ffi/cuda/device.ts";
@@ -10,6 +11,7 @@ import { loadModule } from "../../../ffi/cuda/module.ts";
 import { Stream } from "../../../ffi/cuda/stream.ts";
 import { KERNELS } from "../../conformance/cuda/kernels.ts";
 import { cudaTest } from "../../fixtures/cuda.ts";
+import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
 
 const INVALID_CONTEXT = 201;
 
@@ -46,6 +48,16 @@ cudaTest("an iteration replayed as a graph is one call of the driver", (context,
   assert.equal(control.counter("calls") - before, 1);
   stream.synchronize();
   assert.equal(control.counter("launches"), 8);
+});
+
+softwareGpuTest("ten thousand launches force no major garbage collection", async ({ path }) => {
+  const loop = fileURLToPath(new URL("./launch_loop.ts", import.meta.url));
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", "--allow-ffi", "--v8-flags=--trace-gc", loop, path],
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+  const [, during] = new TextDecoder().decode(stdout).match(/^begin$(.*)^end$/ms)!;
+  assert.doesNotMatch(during, /Mark-Compact/);
 });
 
 cudaTest("launches refuse a stream of another context", (context) => {
