@@ -74,13 +74,19 @@ headerTest("constants have the values that cuda.h gives them", async (header) =>
   const wrong: string[] = [];
   let checked = 0;
   for (const { file, name, value } of await constantsInComments()) {
-    checked++;
     const expected = header.constants.get(name);
+    if (expected === undefined && !isNewest(header)) continue; // it came later
+    checked++;
     if (expected !== value) wrong.push(`${file}: ${name} is ${expected}, not ${value}`);
   }
   assert.deepEqual(wrong, []);
   assert.ok(checked > 50, `${checked} constants are named by a comment`);
 });
+
+/** Whether it is of the version that the comments were written from, or later. */
+function isNewest(header: CudaHeader): boolean {
+  return header.constants.get("CUDA_VERSION")! >= 13_000n;
+}
 
 async function* sources(): AsyncGenerator<{ file: string; text: string }> {
   for (const file of await readdir(FOLDER, { recursive: true })) {
