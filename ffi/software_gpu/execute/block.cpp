@@ -138,7 +138,8 @@ void BlockRun::start(uint64_t index) {
   block.shadow.reset();
   for (Barrier& barrier : block.barriers) barrier.active = false;
   const uint64_t seed = launch.options.adversarialSeed;
-  block.random = seed ? (seed * 0x9E3779B97F4A7C15ull ^ (index + 1) * 0xD1B54A32D192ED03ull) | 1 : 0;
+  const uint64_t mixed = seed * 0x9E3779B97F4A7C15ull ^ (index + 1) * 0xD1B54A32D192ED03ull;
+  block.random = seed ? mixed | 1 : 0;
   std::memset(block.shared, seed ? 0xff : 0, block.sharedBytes);
   for (Warp& warp : block.warps) {
     const uint32_t rest = block.threads - warp.index * kWarpLanes;

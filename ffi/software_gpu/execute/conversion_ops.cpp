@@ -114,9 +114,11 @@ struct ToInteger {
       const double value = round(static_cast<double>(widen(fromSlot<From>(a[i]))), op.variant);
       To result = static_cast<To>(uint64_t{1} << 63);
       if (value == value) {
-        result = value >= limit                                        ? std::numeric_limits<To>::max()
-                 : value < (std::is_signed_v<To> ? -limit : 0)         ? std::numeric_limits<To>::min()
-                                                                       : static_cast<To>(value);
+        using Limits = std::numeric_limits<To>;
+        const double least = Limits::is_signed ? -limit : 0;
+        result = value >= limit  ? Limits::max()
+                 : value < least ? Limits::min()
+                                 : static_cast<To>(value);
       }
       d[i] = result;
     }
@@ -158,7 +160,8 @@ void fromIntegerToHalf(const Op& op, Warp& warp, uint32_t) {
   for (unsigned i = 0; i < kWarpLanes; i++) {
     const From top = a[i] << shift;
     const bool negative = op.slots[3] && static_cast<Signed>(top) < 0;
-    From magnitude = op.slots[3] ? static_cast<From>(static_cast<Signed>(top) >> shift) : top >> shift;
+    From magnitude = top >> shift;
+    if (op.slots[3]) magnitude = static_cast<From>(static_cast<Signed>(top) >> shift);
     if (negative) magnitude = From{0} - magnitude;
     // The lowest of 64 bits tells whether any of those that a double has no room for was set.
     uint64_t kept = magnitude;
@@ -231,9 +234,10 @@ void decodeIntegerToInteger(const Conversion& conversion, Decoding&, Op& op) {
   }
   // What the handlers for whole registers do without shifts.
   if (to == 64 && from == 32 && !wideFrom) {
-    return setLanewise(op, ptx::isSigned(conversion.from) ? unary<Cast<int64_t>, int64_t, int32_t>
-                                                          : unary<Cast<uint64_t>, uint64_t, uint32_t>,
-                       64);
+    const Handler extend = ptx::isSigned(conversion.from)
+                               ? unary<Cast<int64_t>, int64_t, int32_t>
+                               : unary<Cast<uint64_t>, uint64_t, uint32_t>;
+    return setLanewise(op, extend, 64);
   }
   if (to == 32 && from == 64 && !wideTo) {
     return setLanewise(op, unary<Cast<uint32_t>, uint32_t, uint64_t>, 32);
@@ -274,13 +278,14 @@ void decodeIntegerToFloat(const Conversion& conversion, Decoding& decoding, Op& 
   const bool wide = conversion.fromSlotBits == 64;
   op.slots[2] = conversion.fromSlotBits - ptx::bitsOf(conversion.from);
   op.slots[3] = ptx::isSigned(conversion.from);
+  Handler handler = nullptr;
   switch (conversion.to) {
     case Type::F32:
-      return setRounded(op, wide ? fromInteger<float, uint64_t> : fromInteger<float, uint32_t>, 32,
-                        conversion.rounding);
+      handler = wide ? fromInteger<float, uint64_t> : fromInteger<float, uint32_t>;
+      return setRounded(op, handler, 32, conversion.rounding);
     case Type::F64:
-      return setRounded(op, wide ? fromInteger<double, uint64_t> : fromInteger<double, uint32_t>, 64,
-                        conversion.rounding);
+      handler = wide ? fromInteger<double, uint64_t> : fromInteger<double, uint32_t>;
+      return setRounded(op, handler, 64, conversion.rounding);
     case Type::F16: case Type::BF16:
       op.variant = static_cast<uint8_t>(conversion.rounding);
       op.slots[4] = conversion.to == Type::BF16;

@@ -75,13 +75,13 @@ void decodePair(const Instruction& instruction, Decoding& decoding, Op& op) {
   sameSlots(instruction, decoding, op, 64, three ? 4 : 3);
   using Plain = InPairs<Modified<F, false, false>>;
   using Flushing = InPairs<Modified<F, true, false>>;
+  Handler handler = nullptr;
   if constexpr (std::is_same_v<F, FusedMultiplyAdd>) {
-    setRounded(op, ftz ? ternary<Flushing, uint64_t, uint64_t> : ternary<Plain, uint64_t, uint64_t>,
-               64, rounding);
+    handler = ftz ? ternary<Flushing, uint64_t, uint64_t> : ternary<Plain, uint64_t, uint64_t>;
   } else {
-    setRounded(op, ftz ? binary<Flushing, uint64_t, uint64_t> : binary<Plain, uint64_t, uint64_t>, 64,
-               rounding);
+    handler = ftz ? binary<Flushing, uint64_t, uint64_t> : binary<Plain, uint64_t, uint64_t>;
   }
+  setRounded(op, handler, 64, rounding);
   words.end();
 }
 

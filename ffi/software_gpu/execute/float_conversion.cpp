@@ -123,8 +123,10 @@ void setGeneral(Op& op, Handler handler, const Treatment& how) {
 template <class F>
 Handler withinSingle(bool ftz, bool sat) {
   const Handler handlers[2][2] = {
-      {unary<Modified<F, false, false>, float, float>, unary<Modified<F, false, true>, float, float>},
-      {unary<Modified<F, true, false>, float, float>, unary<Modified<F, true, true>, float, float>}};
+      {unary<Modified<F, false, false>, float, float>,
+       unary<Modified<F, false, true>, float, float>},
+      {unary<Modified<F, true, false>, float, float>,
+       unary<Modified<F, true, true>, float, float>}};
   return handlers[ftz][sat];
 }
 
@@ -188,8 +190,8 @@ void decodeFloatToFloat(const Conversion& conversion, ModifierList& words, Decod
                        how.to == kIsTensorFloat;
   if (narrows && conversion.rounding < 0 && !away) decoding.refuse("needs a rounding");
   if (!away && !relu && !finite && setFrequent(conversion, op)) return;
-  how.rounding = static_cast<uint8_t>(away ? Rounding::NearestAway
-                                           : static_cast<Rounding>(std::max(0, conversion.rounding)));
+  how.rounding = static_cast<uint8_t>(away ? static_cast<int>(Rounding::NearestAway)
+                                           : std::max(0, conversion.rounding));
   how.integral = static_cast<int8_t>(conversion.integral);
   how.ftz = conversion.ftz;
   how.sat = conversion.sat;

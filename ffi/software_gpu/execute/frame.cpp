@@ -45,28 +45,26 @@ void fillConstants(const Frame& frame, const Warp& warp) {
 }
 
 template <class T>
-void fillLanes(uint8_t* slot, SpecialRead read, const Warp& warp) {
+void fillLanes(uint8_t* slot, const SpecialRegister& special, const Warp& warp) {
+  if (special.changes == SpecialRegister::Changes::ByBlock) {
+    return broadcast<T>(slot, special.read(warp, 0));
+  }
   for (unsigned lane = 0; lane < kWarpLanes; lane++) {
-    reinterpret_cast<T*>(slot)[lane] = static_cast<T>(read(warp, lane));
+    reinterpret_cast<T*>(slot)[lane] = static_cast<T>(special.read(warp, lane));
   }
 }
 
-void fillSpecials(const Frame& frame, const Warp& warp, bool onlyOfBlock) {
-  for (const SpecialSlot& special : frame.function->specials) {
+/// Looked up once, since a block that does little would spend its time on names.
+std::vector<const SpecialRegister*> specialsOf(const FunctionCode& code) {
+  std::vector<const SpecialRegister*> found;
+  for (const SpecialSlot& special : code.specials) {
     const SpecialRegister* known = specialRegister(special.name);
     if (!known) {
       throw Fault{kIllegalInstruction, "there is no special register " + special.name};
     }
-    if (onlyOfBlock && known->changes != SpecialRegister::Changes::ByBlock) continue;
-    uint8_t* slot = frame.registers + special.slot;
-    if (special.bits == 1) {
-      frame.predicates[special.slot] = known->read(warp, 0) ? kAllLanes : 0;
-    } else if (special.bits == 64) {
-      fillLanes<uint64_t>(slot, known->read, warp);
-    } else {
-      fillLanes<uint32_t>(slot, known->read, warp);
-    }
+    found.push_back(known);
   }
+  return found;
 }
 
 }  // namespace
@@ -74,9 +72,36 @@ void fillSpecials(const Frame& frame, const Warp& warp, bool onlyOfBlock) {
 struct FramePool::Kept : Frame {
   std::unique_ptr<uint8_t[], Free> memory;
   size_t bytes = 0;
+  std::vector<const SpecialRegister*> specials;  ///< as in `function->specials`
   bool taken = false;
   bool filled = false;
   uint64_t block = 0;  ///< serial of the block that its special registers are of
+
+  explicit Kept(const FunctionCode& code) : specials(specialsOf(code)) {
+    const size_t wanted = code.registerBytes + code.predicates * sizeof(uint32_t);
+    bytes = (wanted / kAlignment + 1) * kAlignment;
+    memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, bytes)));
+    if (!memory) throw std::bad_alloc();
+    std::memset(memory.get(), 0, bytes);
+    function = &code;
+    registers = memory.get();
+    predicates = reinterpret_cast<uint32_t*>(registers + code.registerBytes);
+  }
+
+  void fillSpecials(const Warp& warp, bool onlyOfBlock) {
+    for (size_t i = 0; i < specials.size(); i++) {
+      const SpecialRegister& special = *specials[i];
+      if (onlyOfBlock && special.changes != SpecialRegister::Changes::ByBlock) continue;
+      const SpecialSlot& at = function->specials[i];
+      if (at.bits == 1) {
+        predicates[at.slot] = special.read(warp, 0) ? kAllLanes : 0;
+      } else if (at.bits == 64) {
+        fillLanes<uint64_t>(registers + at.slot, special, warp);
+      } else {
+        fillLanes<uint32_t>(registers + at.slot, special, warp);
+      }
+    }
+  }
 };
 
 FramePool::FramePool() = default;
@@ -106,17 +131,7 @@ Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* calle
       break;
     }
   }
-  if (!frame) {
-    frame = all_.emplace_back(std::make_unique<Kept>()).get();
-    const size_t wanted = code.registerBytes + code.predicates * sizeof(uint32_t);
-    frame->bytes = (wanted / kAlignment + 1) * kAlignment;
-    frame->memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, frame->bytes)));
-    if (!frame->memory) throw std::bad_alloc();
-    std::memset(frame->memory.get(), 0, frame->bytes);
-    frame->function = &code;
-    frame->registers = frame->memory.get();
-    frame->predicates = reinterpret_cast<uint32_t*>(frame->registers + code.registerBytes);
-  }
+  if (!frame) frame = all_.emplace_back(std::make_unique<Kept>(code)).get();
   if (block.launch->options.adversarialSeed) {
     std::memset(frame->registers, 0xff, frame->bytes);
     // Lanes outside may have a frame at the same depth, with arguments in it.
@@ -130,7 +145,7 @@ Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* calle
     fillConstants(*frame, warp);
   }
   if (!frame->filled || frame->block != block.serial) {
-    fillSpecials(*frame, warp, frame->filled);
+    frame->fillSpecials(warp, frame->filled);
     frame->block = block.serial;
   }
   frame->filled = frame->taken = true;

@@ -70,8 +70,9 @@ struct Divide {
       return b == 0 ? static_cast<T>(-1) : static_cast<T>(static_cast<int64_t>(quotient));
     } else {
       if (b == 0) return static_cast<T>(-1);
-      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0} - static_cast<std::make_unsigned_t<T>>(a);
-      return a / b;
+      using Unsigned = std::make_unsigned_t<T>;
+      const bool wraps = std::is_signed_v<T> && b == static_cast<T>(-1);
+      return wraps ? static_cast<T>(Unsigned{0} - static_cast<Unsigned>(a)) : a / b;
     }
   }
 };
@@ -79,7 +80,8 @@ struct Remainder {
   template <class T> static T of(T a, T b) {
     if (b == 0) return a;
     using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(a) - static_cast<Unsigned>(MultiplyLow::of(Divide::of(a, b), b)));
+    const auto whole = static_cast<Unsigned>(MultiplyLow::of(Divide::of(a, b), b));
+    return static_cast<T>(static_cast<Unsigned>(a) - whole);
   }
 };
 
@@ -94,9 +96,9 @@ struct Relu {
 template <class F, class T>
 struct InHalves {
   static uint32_t of(uint32_t a, uint32_t b) {
-    const auto low = static_cast<uint16_t>(F::of(static_cast<T>(a), static_cast<T>(b)));
-    const auto high = static_cast<uint16_t>(F::of(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
-    return low | static_cast<uint32_t>(high) << 16;
+    const T low = F::of(static_cast<T>(a), static_cast<T>(b));
+    const T high = F::of(static_cast<T>(a >> 16), static_cast<T>(b >> 16));
+    return static_cast<uint16_t>(low) | static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16;
   }
 };
 
@@ -118,7 +120,9 @@ struct SumOfDifferences {
 /// The product of the low 24 bits: 48 bits, of which the lower or the upper 32 are wanted.
 template <bool high>
 struct Multiply24 {
-  static int64_t extend(int32_t a) { return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8; }
+  static int64_t extend(int32_t a) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8;
+  }
   static uint64_t extend(uint32_t a) { return a & 0xffffffu; }
   template <class T> static T of(T a, T b) {
     return static_cast<T>(extend(a) * extend(b) >> (high ? 16 : 0));

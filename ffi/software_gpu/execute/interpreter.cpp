@@ -23,8 +23,8 @@ void copyParams(Warp& warp, uint32_t mask, const std::vector<uint32_t>& bytes, F
 }
 
 bool fits(const std::vector<uint32_t>& bytes, const std::vector<ParamLayout>& layouts) {
-  return std::equal(bytes.begin(), bytes.end(), layouts.begin(), layouts.end(),
-                    [](uint32_t given, const ParamLayout& layout) { return given == layout.bytes; });
+  const auto same = [](uint32_t given, const ParamLayout& layout) { return given == layout.bytes; };
+  return std::equal(bytes.begin(), bytes.end(), layouts.begin(), layouts.end(), same);
 }
 
 /// Lanes of the running path begin a function in a frame of their own; they leave the path.

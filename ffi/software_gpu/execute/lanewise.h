@@ -1,5 +1,5 @@
-/// Instructions that do the same in every lane with nothing but its registers: a loop of 32 that the
-/// compiler vectorises. For fewer lanes the whole is computed and the others' results put back.
+/// Instructions that do the same in every lane with nothing but its registers: a loop of 32 that
+/// the compiler vectorises. For fewer lanes the whole is computed and the others' results put back.
 #pragma once
 
 #include <cstdint>

@@ -31,6 +31,8 @@ uint64_t gridBlocks(const Warp& warp, unsigned) { return launchOf(warp).grid[axi
 template <uint64_t value>
 uint64_t always(const Warp&, unsigned) { return value; }
 
+uint64_t below(unsigned lane) { return (uint64_t{1} << lane) - 1; }
+
 /// One instruction of a warp is one tick: a kernel that waits for time to pass sees it pass.
 uint64_t clock(const Warp& warp, unsigned) { return warp.instructions; }
 uint64_t nanoseconds(const Warp&, unsigned) {
@@ -66,11 +68,11 @@ const std::unordered_map<std::string, SpecialRegister>& specials() {
       {"%nwarpid", {[](const Warp& warp, unsigned) -> uint64_t {
         return (launchOf(warp).threads() + kWarpLanes - 1) / kWarpLanes;
       }}},
-      {"%lanemask_eq", {[](const Warp&, unsigned lane) -> uint64_t { return 1u << lane; }}},
-      {"%lanemask_lt", {[](const Warp&, unsigned lane) -> uint64_t { return (1u << lane) - 1; }}},
-      {"%lanemask_le", {[](const Warp&, unsigned lane) -> uint64_t { return (2u << lane) - 1; }}},
-      {"%lanemask_gt", {[](const Warp&, unsigned lane) -> uint64_t { return ~((2u << lane) - 1); }}},
-      {"%lanemask_ge", {[](const Warp&, unsigned lane) -> uint64_t { return ~((1u << lane) - 1); }}},
+      {"%lanemask_eq", {[](const Warp&, unsigned lane) { return uint64_t{1} << lane; }}},
+      {"%lanemask_lt", {[](const Warp&, unsigned lane) { return below(lane); }}},
+      {"%lanemask_le", {[](const Warp&, unsigned lane) { return below(lane + 1); }}},
+      {"%lanemask_gt", {[](const Warp&, unsigned lane) { return below(32) & ~below(lane + 1); }}},
+      {"%lanemask_ge", {[](const Warp&, unsigned lane) { return below(32) & ~below(lane); }}},
       {"%smid", {always<0>}}, {"%nsmid", {always<1>}},
       {"%gridid", {[](const Warp& warp, unsigned) -> uint64_t { return launchOf(warp).serial; }}},
       {"%dynamic_smem_size",
