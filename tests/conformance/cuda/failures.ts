@@ -38,8 +38,6 @@ const KEPT: Readonly<Partial<Record<SymbolName, ReturnType<typeof leftOn>>>> = {
   cuDevicePrimaryCtxRelease_v2: { handles: 1, allocations: 0 },
   cuMemRelease: { handles: 0, allocations: 1 },
   cuMemUnmap: { handles: 0, allocations: 1 },
-  cuGraphDestroy: { handles: 1, allocations: 0 },
-  cuGraphExecDestroy: { handles: 1, allocations: 0 },
 };
 
 /** One case for each function. */
