@@ -1,20 +1,26 @@
-/// Mutated PTX: each text has to become a program or one of the two errors that say what is wrong
-/// with it, soon. Input n of a seed is always the same, so that a failure can be seen again.
+/// Mutated PTX: each text has to become a program, whose kernels end or fault, or one of the two
+/// errors that say what is wrong with it, soon. Input n of a seed is always the same, so that a
+/// failure can be seen again.
 ///
 ///     ptx_fuzz <seed> <first> <count> <seconds, 0 for no bound> <file.ptx>...
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "../../ffi/software_gpu/compile/program.h"
+#include "../../ffi/software_gpu/execute/launch.h"
+#include "../../ffi/software_gpu/memory/address_space.h"
 
 namespace {
 
@@ -22,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Far longer than any of these texts takes, even beneath a sanitizer.
 constexpr unsigned kSecondsPerInput = 20;
+/// Of one kernel: enough to get past its begin.
+constexpr uint64_t kInstructions = 3000;
 
 volatile uint64_t current = 0;
 
@@ -149,25 +157,75 @@ class Mutator {
   std::vector<std::vector<std::string>> tokens_, lines_;
 };
 
+/// Memory that kernels may touch: the module's variables, and what their parameters point to.
+class Arena {
+ public:
+  Arena() : bytes_(kBytes) { sgpu::addressSpace().add({begin(), begin() + kBytes}); }
+  ~Arena() { sgpu::addressSpace().remove(begin(), begin() + kBytes); }
+
+  uint64_t begin() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
+  uint64_t addressOf(const sgpu::ptx::Variable& variable) {
+    uint64_t at = next_;
+    next_ = (next_ + std::min<uint64_t>(variable.bytes, kBytes) + 255) / 256 * 256 % kBytes;
+    return begin() + at;
+  }
+
+ private:
+  static constexpr uint64_t kBytes = 1 << 18;
+  std::vector<uint8_t> bytes_;
+  uint64_t next_ = 0;
+};
+
+/// Pointers point to memory; all else is small, so that loops end.
+std::vector<uint8_t> makeParams(const sgpu::FunctionCode& kernel, uint64_t pointer) {
+  std::vector<uint8_t> params(kernel.paramBytes, 1);
+  for (const sgpu::ParamLayout& param : kernel.params) {
+    uint64_t value = param.bytes == 8 ? pointer : 40;
+    if (param.bytes == 8 || param.bytes == 4) {
+      std::memcpy(params.data() + param.offset, &value, param.bytes);
+    }
+  }
+  return params;
+}
+
+void runKernels(std::shared_ptr<const sgpu::Program> program, const Arena& arena, uint64_t seed) {
+  for (uint32_t i = 0; i < program->functions.size(); i++) {
+    const sgpu::FunctionCode& kernel = program->functions[i];
+    if (!kernel.isEntry) continue;
+    sgpu::Launch launch;
+    launch.program = program;
+    launch.function = i;
+    launch.block[0] = 70;  // two warps and a part of one
+    launch.dynamicShared = 4096;
+    launch.params = makeParams(kernel, arena.begin() + 1024);
+    launch.options.instructionBudget = kInstructions;
+    launch.options.adversarialSeed = seed;
+    sgpu::GridProgress progress;
+    sgpu::ExecutionCounters counters;
+    try {
+      sgpu::runGrid(launch, progress, counters, [] { return true; });
+    } catch (const sgpu::Fault& fault) {
+      if (fault.message().empty()) abort();
+    }
+  }
+}
+
 /// Copied to memory of exactly its length, so that a sanitizer sees a step beyond it.
 void load(const std::string& text, size_t& programs, size_t& refused) {
   std::vector<char> exact(text.begin(), text.end());
-  uint64_t next = 4096;
+  Arena arena;
+  std::shared_ptr<const sgpu::Program> program;
   try {
     sgpu::ptx::Module module = sgpu::ptx::parse(exact.data(), exact.size());
-    sgpu::compile(module, [&](const sgpu::ptx::Variable& variable) {
-      uint64_t address = next;
-      next += variable.bytes + 256;
-      return address;
-    });
-    programs++;
+    program = sgpu::compile(
+        module, [&](const sgpu::ptx::Variable& variable) { return arena.addressOf(variable); });
   } catch (const sgpu::ptx::ParseError& error) {
     if (error.message.empty()) abort();
-    refused++;
   } catch (const sgpu::CompileError& error) {
     if (error.message.empty()) abort();
-    refused++;
   }
+  if (program) runKernels(program, arena, current % 2 == 0 ? 0 : current);
+  (program ? programs : refused)++;
 }
 
 }  // namespace
@@ -203,6 +261,6 @@ int main(int count, char** words) {
     load(text, programs, refused);
   }
   alarm(0);
-  std::printf("%zu programs, %zu refused\n", programs, refused);
+  std::printf("\n%zu programs, %zu refused\n", programs, refused);
   return 0;
 }

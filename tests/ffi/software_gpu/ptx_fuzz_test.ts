@@ -7,7 +7,7 @@ import { withFolder } from "../../fixtures/with_folder.ts";
 
 const SOURCE = fileURLToPath(new URL("../../soak/ptx_fuzz.cpp", import.meta.url));
 const KERNELS = fileURLToPath(new URL("../../kernels/ptx", import.meta.url));
-const INPUTS = 4000;
+const INPUTS = 3000;
 
 function inKernels(name: string): string {
   return join(KERNELS, name);
@@ -21,7 +21,7 @@ async function run(command: string, args: readonly string[]): Promise<string> {
 }
 
 Deno.test({
-  name: "compile() gives a program or says what is wrong when PTX is broken",
+  name: "broken PTX becomes a program that ends or faults, or an error",
   ignore: softwareGpu === undefined,
   fn: () =>
     withFolder(async (folder) => {
@@ -36,7 +36,7 @@ Deno.test({
       const texts = names.filter((name) => name.endsWith(".ptx")).sort();
       const printed = await run(program, ["1", "0", `${INPUTS}`, "0", ...texts.map(inKernels)]);
 
-      const [, programs, refused] = printed.match(/^(\d+) programs, (\d+) refused\n$/)!.map(Number);
+      const [, programs, refused] = printed.match(/(\d+) programs, (\d+) refused\n$/)!.map(Number);
       assert.equal(programs + refused, INPUTS);
       assert.ok(programs > INPUTS / 50, `Only ${programs} of the texts were still programs`);
       assert.ok(refused > INPUTS / 2, `Only ${refused} of the texts were refused`);
