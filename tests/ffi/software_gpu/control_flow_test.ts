@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { Context } from "../../../ffi/cuda/context.ts";
+import { CudaDevice } from "../../../ffi/cuda/device.ts";
+import { openDriver } from "../../../ffi/cuda/driver.ts";
 import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
+import { CudaGpu } from "../../kernels/cuda_gpu.ts";
 import { output, updated } from "../../kernels/gpu.ts";
 import {
   elementAddress,
@@ -452,6 +456,49 @@ set:
 done:`,
   );
   assert.deepEqual(results, upTo(32).map(() => 3));
+});
+
+softwareGpuTest("blocks of a cooperative launch wait for each other", async (gpu) => {
+  const blocks = 6, threads = 64;
+  const ptx = ptxKernel(
+    2,
+    `
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %nctaid.x;
+  mad.wide.u32 %w0, %r1, 4, %a0;
+  setp.eq.u32 %p0, %t, 0;
+  @!%p0 bra behind;
+  mul.lo.u32 %r3, %r1, %r1;
+  st.global.u32 [%w0], %r3;
+  fence.acq_rel.gpu;
+  atom.global.add.u32 %r4, [%a1], 1;
+wait:
+  ld.acquire.gpu.global.u32 %r4, [%a1];
+  setp.lt.u32 %p1, %r4, %r2;
+  @%p1 bra wait;
+behind:
+  bar.sync 0;
+  add.u32 %r5, %r1, 1;
+  rem.u32 %r5, %r5, %r2;
+  mad.wide.u32 %w1, %r5, 4, %a0;
+  ld.volatile.global.u32 %r6, [%w1];
+  @%p0 st.global.u32 [%w0+${4 * blocks}], %r6;`,
+  );
+  for (const adversarialSeed of SEEDS) {
+    gpu.control.configure({ adversarialSeed, instructionBudget: 10_000_000 });
+    const squares = updated(new Uint32Array(2 * blocks)), arrived = updated(new Uint32Array(1));
+    using driver = openDriver(gpu.path);
+    using context = new Context(new CudaDevice(driver, 0));
+    await new CudaGpu(context).run(ptx, [{
+      kernel: "kernel",
+      grid: [blocks],
+      block: [threads],
+      cooperative: true,
+      arguments: [squares, arrived],
+    }]);
+    const next = upTo(blocks).map((block) => ((block + 1) % blocks) ** 2);
+    assert.deepEqual(Array.from(squares.data as Uint32Array).slice(blocks), next);
+  }
 });
 
 softwareGpuTest("special registers tell threads, blocks and lanes where they are", async (gpu) => {
