@@ -13,6 +13,8 @@ const CALLS = {
   engineRates: async () => (await import("./engine_loop.ts")).engineRates,
   schedulerFigures: async () => (await import("./scheduler_loop.ts")).schedulerFigures,
   switchGaps: async () => (await import("./switch_loop.ts")).switchGaps,
+  cudaFigures: async () => (await import("./cuda_loop.ts")).cudaFigures,
+  productRate: async () => (await import("./cuda_loop.ts")).productRate,
   plainAnswer: async () => (await import("./plain_answer.ts")).plainAnswer,
 };
 

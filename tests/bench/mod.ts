@@ -14,6 +14,7 @@ import {
   UsageError,
 } from "../../server/commands/command.ts";
 import type { BenchRun } from "./bench_run.ts";
+import { measureCuda } from "./cuda.ts";
 import { measureHttp } from "./drive.ts";
 import { measureEventLoop } from "./event_loop.ts";
 import { significant } from "./figures.ts";
@@ -51,6 +52,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   generation: measureGeneration,
   training: measureTraining,
   search: measureSearch,
+  cuda: measureCuda,
 };
 
 const NAMES = [...HTTP_CELLS.map(({ name }) => name), ...Object.keys(PARTS)];
