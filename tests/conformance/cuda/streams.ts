@@ -61,9 +61,9 @@ export const STREAM_CASES: readonly ConformanceCase[] = [
     name: "an event fires once all that was enqueued before it is done",
     run(context) {
       using stream = new Stream(context);
-      using gate = new Gate(context);
       using before = new CudaEvent(context);
       using after = new CudaEvent(context);
+      using gate = new Gate(context);
       before.record(stream);
       gate.close(stream);
       after.record(stream);
@@ -79,8 +79,8 @@ export const STREAM_CASES: readonly ConformanceCase[] = [
     name: "an event that is recorded again forgets its first recording",
     run(context) {
       using stream = new Stream(context);
-      using gate = new Gate(context);
       using event = new CudaEvent(context);
+      using gate = new Gate(context);
       event.record(stream);
       event.synchronize();
       gate.close(stream);
@@ -95,11 +95,11 @@ export const STREAM_CASES: readonly ConformanceCase[] = [
     run(context) {
       using first = new Stream(context);
       using second = new Stream(context);
-      using gate = new Gate(context);
       using event = new CudaEvent(context, { timed: false });
       using memory = new DeviceMemory(context, 4096);
       using up = new PinnedMemory(context, 4096);
       using down = new PinnedMemory(context, 4096);
+      using gate = new Gate(context);
       up.array.set(pattern(4096));
       gate.close(first);
       memory.write(up.array, 0, first);
@@ -129,9 +129,9 @@ export const STREAM_CASES: readonly ConformanceCase[] = [
     name: "cuEventElapsedTime counts from the first event to the second",
     run(context) {
       using stream = new Stream(context);
-      using gate = new Gate(context);
       using start = new CudaEvent(context);
       using end = new CudaEvent(context);
+      using gate = new Gate(context);
       start.record(stream);
       gate.close(stream);
       end.record(stream);
@@ -160,8 +160,8 @@ export const STREAM_CASES: readonly ConformanceCase[] = [
     name: "done() settles once the device is, while the event loop goes on",
     async run(context) {
       await using stream = new Stream(context);
-      using gate = new Gate(context);
       using event = new CudaEvent(context);
+      using gate = new Gate(context);
       gate.close(stream);
       event.record(stream);
       let settled = false;

@@ -63,6 +63,8 @@ softwareGpuTest("what belongs to different contexts does not work together", (gp
   using other = new DeviceMemory(first, 16);
   fails(INVALID_CONTEXT, "cuEventRecord", () => event.record(stream));
   fails(INVALID_CONTEXT, "cuStreamWaitEvent", () => stream.wait(event));
+  using early = new CudaEvent(first);
+  fails(INVALID_CONTEXT, "cuEventElapsedTime", () => event.elapsedMicros(early));
   fails(INVALID_CONTEXT, "cuMemcpyHtoDAsync_v2", () => memory.write(new Uint8Array(16), 0, stream));
   fails(INVALID_CONTEXT, "cuMemcpyDtoDAsync_v2", () => memory.copyFrom(other));
 });
@@ -113,8 +115,9 @@ cudaTest("an error of disposing is thrown by the next operation, once", (context
 softwareGpuTest("a fault is kept, told to listeners, and does not spoil disposing", (gpu) => {
   using driver = openDriver(gpu.path);
   using context = new Context(new CudaDevice(driver, 0));
-  using memory = new DeviceMemory(context, 4096);
   using stream = new Stream(context);
+  const memory = new DeviceMemory(context, 4096);
+  memory.fill({ bits: 8, value: 1 }, 0, 4096, stream);
   const told: CudaError[] = [];
   driver.onFault((fault) => told.push(fault));
   gpu.control.inject("cuStreamQuery", 1, 700);
@@ -127,5 +130,8 @@ softwareGpuTest("a fault is kept, told to listeners, and does not spoil disposin
     return true;
   });
   assert.equal(told.length, 1);
+  memory[Symbol.dispose]();
+  assert.ok(memory.disposed, "nothing is in flight any more");
+  driver.raiseDeferred(); // that it could not be freed is no news
   gpu.control.reset(); // the way out that only a test has
 });

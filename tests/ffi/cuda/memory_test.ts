@@ -104,12 +104,14 @@ cudaTest("DeviceMemory is not used once it has been freed, and not freed twice",
 
 cudaTest("memory that a copy in flight uses is not freed until it is done", (context) => {
   using stream = new Stream(context);
-  using gate = new Gate(context);
   const device = new DeviceMemory(context, 4096);
   const pinned = new PinnedMemory(context, 4096);
+  using gate = new Gate(context);
   pinned.array.set(pattern(4096));
   gate.close(stream);
   device.write(pinned.array, 0, stream);
+  // Asked first: freeing what is not refused would wait for the gate.
+  for (const memory of [device, pinned]) fails(ILLEGAL_STATE, "test", () => memory.idle("test"));
   fails(ILLEGAL_STATE, "dispose", () => device[Symbol.dispose]());
   fails(ILLEGAL_STATE, "dispose", () => pinned[Symbol.dispose]());
   assert.deepEqual(pinned.array, pattern(4096), "nothing was detached");
@@ -117,6 +119,19 @@ cudaTest("memory that a copy in flight uses is not freed until it is done", (con
   stream.synchronize();
   pinned[Symbol.dispose]();
   device[Symbol.dispose]();
+});
+
+cudaTest("a copy on the device uses both ends until it is done", (context) => {
+  using stream = new Stream(context);
+  using source = new DeviceMemory(context, 64);
+  using target = new DeviceMemory(context, 64);
+  using gate = new Gate(context);
+  gate.close(stream);
+  target.copyFrom(source, {}, stream);
+  for (const memory of [source, target]) fails(ILLEGAL_STATE, "test", () => memory.idle("test"));
+  gate.open();
+  stream.synchronize();
+  for (const memory of [source, target]) memory.idle("test");
 });
 
 cudaTest("disposing finds out by itself that a copy is done", (context) => {

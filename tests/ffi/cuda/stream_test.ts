@@ -41,21 +41,23 @@ cudaTest("Stream and CudaEvent refuse to be used once they have been disposed", 
   for (const [call, run] of calls) fails(INVALID_HANDLE, call, run);
 });
 
-cudaTest("Stream waits for its work when it is disposed", (context) => {
+cudaTest("Stream waits for its work when it is disposed", (context, { control }) => {
   const down = new PinnedMemory(context, 1 << 20);
   using memory = new DeviceMemory(context, 1 << 20);
   memory.write(pattern(1 << 20));
+  const waits = control.counter("calls:cuStreamSynchronize");
   {
     using stream = new Stream(context);
     memory.read(down.array, 0, stream);
   }
   assert.deepEqual(down.array, pattern(1 << 20));
+  assert.equal(control.counter("calls:cuStreamSynchronize"), waits + 1);
   down[Symbol.dispose]();
 });
 
 cudaTest("await using waits for a stream's work while the event loop goes on", async (context) => {
-  using gate = new Gate(context);
   const stream = new Stream(context);
+  using gate = new Gate(context);
   gate.close(stream);
   const disposed = stream[Symbol.asyncDispose]();
   setTimeout(() => gate.open(), 0);
@@ -66,10 +68,10 @@ cudaTest("await using waits for a stream's work while the event loop goes on", a
 
 cudaTest("an event lets go of the copies before it, and not of those behind it", (context) => {
   using stream = new Stream(context);
-  using gate = new Gate(context);
   using event = new CudaEvent(context);
   using first = new DeviceMemory(context, 64);
   using second = new DeviceMemory(context, 64);
+  using gate = new Gate(context);
   first.fill({ bits: 8, value: 0 }, 0, 64, stream);
   event.record(stream);
   gate.close(stream);

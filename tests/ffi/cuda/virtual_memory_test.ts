@@ -105,8 +105,8 @@ cudaTest("a range that a copy in flight uses grows, but does not shrink", (conte
   using pool = new ChunkPool(context);
   using range = new VirtualRange(pool, 2 * CHUNK);
   using stream = new Stream(context);
-  using gate = new Gate(context);
   using pinned = new PinnedMemory(context, 64);
+  using gate = new Gate(context);
   range.resize(CHUNK);
   gate.close(stream);
   range.write(pinned.array, 0, stream);
