@@ -67,6 +67,11 @@ export function elementAddress(register: string, base: string, bytes: number): s
   return `mad.lo.u64 ${register}, %tw, ${bytes}, ${base};`;
 }
 
+/** A string for an initialiser: its bytes and a zero. */
+export function bytesOf(text: string): string {
+  return [...new TextEncoder().encode(text), 0].join(", ");
+}
+
 /** Runs the kernel of a module once. */
 export async function run(gpu: SoftwareGpu, ptx: string, launch: PtxLaunch): Promise<void> {
   using driver = openDriver(gpu.path);
