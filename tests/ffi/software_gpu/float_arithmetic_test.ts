@@ -219,6 +219,28 @@ function extremum(
   };
 }
 
+/** An instruction whose last operand and result are f32, and the others narrower. */
+function widened(
+  instruction: string,
+  narrower: FloatFormat,
+  rounding: Rounding,
+  operation: (...operands: Exact[]) => Exact,
+): InstructionCase {
+  const factors = instruction.startsWith("fma") ? 2 : 1;
+  const last = edges(F32).concat(randomRows([32], 24).flat());
+  return {
+    instruction,
+    places: ["f", ...Array<Place>(factors).fill("h"), "f"],
+    rows: rowsOf(narrower, factors).map((row, index) => [...row, last[index % last.length]]),
+    same: sameFloat(F32),
+    of: (...bits) => {
+      const c = exactOf(bits.pop()!, F32);
+      const result = operation(...bits.map((each) => exactOf(each, narrower)), c);
+      return roundExact(result, F32, rounding);
+    },
+  };
+}
+
 /** A function of one number, within a relative error. */
 function approximate(
   instruction: string,
@@ -289,6 +311,8 @@ const HALVES = [
   ...edges(F16),
   ...Array.from(new Uint16Array(Float16Array.of(0.1, -0.3, 1.7, -5, 11).buffer), BigInt),
 ];
+
+const COARSE = [0.1, 1, -3.7, 1e300, -1e-300, 123456.789, Infinity, NaN].map(bitsOf);
 
 const signOf = (format: FloatFormat) => 1n << BigInt(widthOf(format) - 1);
 const onBits = (
@@ -374,12 +398,27 @@ const CASES: Record<string, readonly InstructionCase[]> = {
     onBits("copysign.f32", F32, "f", 2, (a, b) => (a & signOf(F32)) | (b & ~signOf(F32))),
     onBits("copysign.f64", F64, "d", 2, (a, b) => (a & signOf(F64)) | (b & ~signOf(F64))),
   ],
+  "add, sub and fma take narrower operands than they give": [
+    widened("add.rn.f32.f16", F16, "rn", (a, c) => add(a, c, "rn")),
+    widened("add.rp.f32.bf16", BF16, "rp", (a, c) => add(a, c, "rp")),
+    widened("sub.rn.f32.bf16", BF16, "rn", (a, c) => add(a, negate(c), "rn")),
+    widened("fma.rn.f32.f16", F16, "rn", (a, b, c) => add(multiply(a, b), c, "rn")),
+    widened("fma.rz.f32.bf16", BF16, "rz", (a, b, c) => add(multiply(a, b), c, "rz")),
+  ],
   "ex2, lg2 and tanh are as near as documented": [
     approximate("ex2.approx.f32", F32, "f", RANGE, (x) => 2 ** x, 2 ** -22),
     approximate("lg2.approx.f32", F32, "f", RANGE, Math.log2, 2 ** -22, 2 ** -22),
     approximate("tanh.approx.f32", F32, "f", RANGE, Math.tanh, 2 ** -11),
     approximate("ex2.approx.f16", F16, "h", HALVES, (x) => 2 ** x, 2 ** -9.9),
     approximate("tanh.approx.f16", F16, "h", HALVES, Math.tanh, 2 ** -10.987),
+  ],
+  "rcp and rsqrt of f64 in their coarse forms give upper halves": [
+    approximate("rcp.approx.ftz.f64", F64, "d", COARSE, (x) => 1 / x, 2 ** -19),
+    approximate("rsqrt.approx.ftz.f64", F64, "d", COARSE, (x) => 1 / Math.sqrt(x), 2 ** -19),
+    {
+      ...approximate("rcp.approx.ftz.f64", F64, "d", COARSE, (x) => 1 / x, 0),
+      same: (actual) => (actual & 0xffffffffn) === 0n || isNan(actual, F64),
+    },
   ],
   "rsqrt, sin and cos are as near as documented": [
     approximate("rsqrt.approx.f32", F32, "f", RANGE, (x) => 1 / Math.sqrt(x), 2 ** -22.9),
