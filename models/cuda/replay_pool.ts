@@ -10,7 +10,7 @@ import type { PinnedPool } from "./pinned_pool.ts";
 import type { IterationPlan } from "./plan.ts";
 import { Replay } from "./replay.ts";
 
-/** How much a pool keeps; what is in use may exceed it. */
+/** How much a pool keeps; what is in use, and what replays the same plan, may exceed it. */
 const MOST_REPLAYS = 128;
 const MOST_HOST_BYTES = 64 << 20;
 
@@ -81,9 +81,10 @@ export class ReplayPool implements Disposable {
       return;
     }
     this.#free.add(replay);
+    const plan = this.#plans.get(replay);
     for (const oldest of this.#free) {
       if (this.#plans.size <= MOST_REPLAYS && this.#hostBytes <= MOST_HOST_BYTES) return;
-      if (oldest !== replay) this.#dispose(oldest);
+      if (this.#plans.get(oldest) !== plan) this.#dispose(oldest);
     }
   }
 

@@ -213,7 +213,8 @@ cudaTest(
   "memory() names weights in whole chunks, and all of it comes back",
   async (device, { control }) => {
     const overhead = bytesOf(device.memory(), "overhead");
-    const liveBytes = control.counter("liveBytes");
+    const counters = ["liveBytes", "liveHandles"] as const;
+    const before = counters.map((name) => control.counter(name));
     const model = modelOf("heavy", heavyModel(5 << 20));
     const inputs = [x(1, (5 << 20) / 4)];
     const loaded = await load(device, model, inputs);
@@ -235,7 +236,7 @@ cudaTest(
       device.memory().map(({ class: kind }) => kind),
       overhead > 0 ? ["overhead"] : [],
     );
-    assert.equal(control.counter("liveBytes"), liveBytes);
+    assert.deepEqual(counters.map((name) => control.counter(name)), before);
   },
 );
 
@@ -485,5 +486,21 @@ cudaTest("iterations of many signatures are kept within bounds", async (device, 
   const destroyed = control.counter("calls:cuGraphExecDestroy");
   assert.equal(created, 200);
   assert.equal(created - destroyed, 128);
+  await unload(loaded);
+});
+
+cudaTest("a large iteration is kept on every lane", async (device, { control }) => {
+  const inputs = [x(1, 3_000_000)];
+  const loaded = await load(device, modelOf("same", identityModel("FP32", ["n", "m"])), inputs);
+  const lanes = [
+    loaded.lane,
+    device.openLane(loaded.lane.bytes),
+    device.openLane(loaded.lane.bytes),
+  ];
+  for (let round = 0; round < 2; round++) {
+    for (const lane of lanes) await outputsOf(loaded.executable, lane, stepOf(inputs));
+  }
+  assert.equal(control.counter("calls:cuGraphInstantiateWithFlags"), lanes.length);
+  for (const lane of lanes) lane[Symbol.dispose]();
   await unload(loaded);
 });
