@@ -12,6 +12,8 @@ import { callEverything } from "./every_call.ts";
 
 /** What nothing here fails with by itself, and no fault that stays. */
 const OPERATING_SYSTEM = 304;
+/** What a kernel's wild store leads to. */
+const ILLEGAL_ADDRESS = 700;
 
 /** A check that needs a fresh software GPU. */
 export interface SoftwareGpuCase {
@@ -40,28 +42,27 @@ const KEPT: Readonly<Partial<Record<SymbolName, ReturnType<typeof leftOn>>>> = {
   cuMemUnmap: { handles: 0, allocations: 1 },
 };
 
-/** One case for each function. */
+const CALLS = Object.keys(SYMBOLS) as SymbolName[];
+
+/** Two cases for each function: a failure of one call, and a fault after which none works. */
 export const FAILURE_CASES: readonly SoftwareGpuCase[] = [
   {
     name: "a round through the binding calls every function of the table",
-    async run(gpu) {
-      assert.equal(await failureOfARound(gpu.path), undefined);
-      const missed = Object.keys(SYMBOLS).filter((name) =>
-        gpu.control.counter(`calls:${name}`) === 0
-      );
-      assert.deepEqual(missed, []);
+    async run({ path, control }) {
+      assert.deepEqual(await round(path), { error: undefined, fault: undefined });
+      assert.deepEqual(CALLS.filter((call) => control.counter(`calls:${call}`) === 0), []);
     },
   },
-  ...(Object.keys(SYMBOLS) as SymbolName[]).map((call): SoftwareGpuCase => ({
+  ...CALLS.map((call): SoftwareGpuCase => ({
     name: `a failure of ${call} is told and leaves nothing behind`,
-    async run(gpu) {
-      gpu.control.inject(call, 1, OPERATING_SYSTEM);
-      const error = await failureOfARound(gpu.path);
-      assert.ok(gpu.control.counter(`calls:${call}`) > 0, "it was called");
+    async run({ path, control }) {
+      control.inject(call, 1, OPERATING_SYSTEM);
+      const { error } = await round(path);
+      assert.ok(control.counter(`calls:${call}`) > 0, "it was called");
       const kept = KEPT[call];
       if (kept !== undefined) {
-        assert.deepEqual(leftOn(gpu.control), kept);
-        gpu.control.reset();
+        assert.deepEqual(leftOn(control), kept);
+        control.reset();
       }
       if (DISPENSABLE.has(call)) return assert.equal(error, undefined);
       if (OPENING.has(call)) {
@@ -72,20 +73,31 @@ export const FAILURE_CASES: readonly SoftwareGpuCase[] = [
       assert.deepEqual({ call: error.call, code: error.code }, { call, code: OPERATING_SYSTEM });
     },
   })),
+  ...CALLS.filter((call) => !OPENING.has(call)).map((call): SoftwareGpuCase => ({
+    name: `a fault at ${call} is told as one, and all that was made can be disposed`,
+    async run({ path, control }) {
+      control.inject(call, 1, ILLEGAL_ADDRESS);
+      const { error, fault = error } = await round(path);
+      assert.ok(fault instanceof CudaError, String(error));
+      assert.deepEqual([fault.code, fault.sticky], [ILLEGAL_ADDRESS, true]);
+      control.reset(); // as its driver gives nothing back
+    },
+  })),
 ];
 
-async function failureOfARound(path: string): Promise<unknown> {
+/** What a round ends with, and the fault that the driver has met. */
+async function round(path: string): Promise<{ error?: unknown; fault?: CudaError }> {
   let driver: CudaDriver;
   try {
     driver = openDriver(path);
   } catch (error) {
-    return error;
+    return { error };
   }
   try {
     await callEverything(driver);
-    return undefined;
+    return { error: undefined, fault: driver.fault };
   } catch (error) {
-    return error;
+    return { error, fault: driver.fault };
   } finally {
     driver[Symbol.dispose]();
   }

@@ -18,7 +18,7 @@ const AFTER_HELP = `
 Every check runs on the software GPU, which is built first and needs g++ or clang++, and then on a
 real driver: the system's, or the one that --cuda-driver names. After each nothing may be left of
 what it made. On the software GPU kernels run in adversarial order as well, and every function of
-the driver is told to fail once.
+the driver is told to fail once, and once to meet a fault.
 
 Exit codes: 0 no check failed, though some may have been skipped; 1 some failed; 2 wrong flags.
 `;
