@@ -20,12 +20,32 @@ using ptx::Space;
 constexpr unsigned kTo = 0, kFrom = 1, kSourceBytes = 2, kIgnore = 3;
 
 void arrive(const PendingCopy& copy) {
-  if (copy.bytes == 16) {  // by far the most
-    std::memcpy(copy.to, copy.from, 16);
-    return;
-  }
   if (copy.bytes > 0) std::memcpy(copy.to, copy.from, copy.bytes);
   if (copy.zeros > 0) std::memset(copy.to + copy.bytes, 0, copy.zeros);
+}
+
+/// Whether the copies of all lanes take all of their bytes from their sources.
+bool takesAll(const Op& op, Warp& warp, uint32_t mask) {
+  if (op.slots[kIgnore] != kNoSlot && warp.predicates[op.slots[kIgnore]] & mask) return false;
+  if (op.slots[kSourceBytes] == kNoSlot) return true;
+  const uint32_t* bytes = lanes<uint32_t>(op, warp, kSourceBytes);
+  const int32_t* active = warp.laneMask(mask);
+  uint32_t differences = 0;
+#pragma GCC ivdep
+  for (unsigned lane = 0; lane < kWarpLanes; lane++) {
+    differences |= (bytes[lane] ^ op.variant) & static_cast<uint32_t>(active[lane]);
+  }
+  return differences == 0;
+}
+
+/// Copies that arrive at once, as nearly all do.
+template <class Bytes>
+void copyNow(uint32_t mask, const Places& destinations, const Places& sources) {
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const unsigned lane = __builtin_ctz(rest);
+    std::memcpy(destinations.of(lane, sizeof(Bytes)), sources.of(lane, sizeof(Bytes)),
+                sizeof(Bytes));
+  }
 }
 
 /// Bytes that a lane's copy takes from its source; the rest becomes zero.
@@ -66,20 +86,24 @@ void copy(const Op& op, Warp& warp, uint32_t mask) {
   Places destinations, sources;
   uint32_t bytes[kWarpLanes];
   kFindShared(op, warp, mask, to, destinations);
-  bool isWhole = true;
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    const unsigned lane = __builtin_ctz(rest);
-    bytes[lane] = sourceBytes(op, warp, lane);
-    isWhole &= bytes[lane] == op.variant;
-  }
-  if (isWhole) {
-    findGlobal(op, warp, mask, from, sources);
-    inspectPlaces(op, warp, mask, from, sources);
-  } else {
-    findShortSources(op, warp, mask, from, bytes, sources);
-  }
   Block& block = *warp.block;
   const bool isAdversarial = block.random != 0, isChecked = asksForChecks(warp);
+  if (takesAll(op, warp, mask)) {
+    findGlobal(op, warp, mask, from, sources);
+    if (!isAdversarial && !isChecked) {
+      return op.variant == 16  ? copyNow<uint64_t[2]>(mask, destinations, sources)
+             : op.variant == 8 ? copyNow<uint64_t>(mask, destinations, sources)
+                               : copyNow<uint32_t>(mask, destinations, sources);
+    }
+    inspectPlaces(op, warp, mask, from, sources);
+    std::fill_n(bytes, kWarpLanes, op.variant);
+  } else {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      const unsigned lane = __builtin_ctz(rest);
+      bytes[lane] = sourceBytes(op, warp, lane);
+    }
+    findShortSources(op, warp, mask, from, bytes, sources);
+  }
   const bool isEarly = isAdversarial && nextRandom(block.random) % 4 == 0;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     const unsigned lane = __builtin_ctz(rest);
