@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { Context } from "../../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
@@ -12,6 +11,7 @@ import { canFakeCuda, type FakeCuda, fakeCuda } from "../../fixtures/fake_cuda.t
 import { withFolder } from "../../fixtures/with_folder.ts";
 
 const LIBC = "libc.so.6";
+const DRIVER = import.meta.resolve("../../../ffi/cuda/driver.ts");
 
 function assertUnavailable(path: string, reason: CudaUnavailableReason, message: RegExp): void {
   assert.throws(() => openDriver(path), (error) => {
@@ -21,6 +21,22 @@ function assertUnavailable(path: string, reason: CudaUnavailableReason, message:
     assert.ok(!error.message.includes("\n"), "one line");
     return true;
   });
+}
+
+/** Runs a program in a process of its own and returns what it prints. */
+async function run(
+  folder: string,
+  program: string,
+  permission: string,
+  env: Record<string, string> = {},
+): Promise<string> {
+  await Deno.writeTextFile(`${folder}/program.ts`, program);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--quiet", permission, `${folder}/program.ts`],
+    env,
+  }).output();
+  const decoder = new TextDecoder();
+  return decoder.decode(stdout) || decoder.decode(stderr);
 }
 
 /** A test with a library that stands in for a driver. */
@@ -55,16 +71,26 @@ Deno.test({
   fn: () => assertUnavailable(LIBC, "not permitted", /--allow-ffi/),
 });
 
+Deno.test({
+  name: "openDriver() finds the driver that the system has, by its usual name",
+  ignore: !canFakeCuda || Deno.build.os !== "linux",
+  fn: () =>
+    withFolder(async (folder) => {
+      await Deno.rename(await fakeCuda(folder), `${folder}/libcuda.so.1`);
+      const program = `import { openDriver } from ${JSON.stringify(DRIVER)};
+        using driver = openDriver();
+        console.log(driver.path, driver.version);`;
+      const env = { LD_LIBRARY_PATH: folder };
+      assert.equal(await run(folder, program, "--allow-ffi", env), "libcuda.so.1 13000\n");
+    }),
+});
+
 Deno.test("openDriver() says that a permission for one path is not enough", async () => {
-  const driver = fileURLToPath(import.meta.resolve("../../../ffi/cuda/driver.ts"));
-  const program = `import { openDriver } from ${JSON.stringify(driver)};
+  const program = `import { openDriver } from ${JSON.stringify(DRIVER)};
     try { openDriver("/no/such/libcuda.so"); } catch (error) { console.log(error.reason); }`;
   await withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/open.ts`, program);
-    const { stdout } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-prompt", "--allow-ffi=/no/such/libcuda.so", `${folder}/open.ts`],
-    }).output();
-    assert.equal(new TextDecoder().decode(stdout), "not permitted\n");
+    const output = await run(folder, program, "--allow-ffi=/no/such/libcuda.so");
+    assert.equal(output, "not permitted\n");
   });
 });
 
