@@ -108,8 +108,8 @@ void findByAddress(const Op& op, Warp& warp, uint32_t mask, const Request& reque
   const uint64_t offset = static_cast<uint64_t>(request.offset);
   const bool isWrite = writes(request.kind);
   RangeCache& ranges = warp.block->ranges;
+  uint64_t& counter = isWrite ? warp.bytesWritten : warp.bytesRead;
   const uint64_t moved = uint64_t(bytes) * __builtin_popcount(mask);
-  (isWrite ? warp.bytesWritten : warp.bytesRead) += moved;
   const Shape shape = mask == kAllLanes ? shapeOf(base, bytes) : Shape::Scattered;
   if (shape != Shape::Scattered) {
     const uint64_t first = base[0] + offset;
@@ -117,6 +117,7 @@ void findByAddress(const Op& op, Warp& warp, uint32_t mask, const Request& reque
     if ((first & (bytes - 1)) == 0 && ranges.allows(first, first + length, isWrite)) {
       places.shape = shape;
       places.first = reinterpret_cast<uint8_t*>(first);
+      counter += moved;
       return;
     }
   }
@@ -134,8 +135,11 @@ void findByAddress(const Op& op, Warp& warp, uint32_t mask, const Request& reque
   const bool inShared =
       space == Space::Generic && lowest >= shared && end <= shared + warp.sharedBytes;
   if ((bits & (bytes - 1)) != 0 || !(inShared || ranges.allows(lowest, end, isWrite))) {
+    // By generic addresses that lie here and there, what is global is not worth finding out.
+    if (space != Space::Generic) counter += moved;
     return findEach(op, warp, mask, request, space, at, places);
   }
+  if (!inShared) counter += moved;
   places.shape = Shape::Scattered;
 }
 

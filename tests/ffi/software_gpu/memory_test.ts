@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
-import { i32s, input, output } from "../../kernels/gpu.ts";
+import { input, output, struct } from "../../kernels/gpu.ts";
 import { elementAddress, ptxKernel, refusalOf, run } from "./ptx_kernel.ts";
 
 /** Bytes that differ from their neighbours and have their sign bit set now and then. */
@@ -212,7 +212,7 @@ softwareGpuTest("ld.param and ld.const take indices that only the run knows", as
         declarations: ".const .align 4 .u32 table[8] = {10, 11, 12, 13, 14, 15, 16, 17};",
       },
     ).replace(".b8 p1", ".b8 p1[32]"),
-    { arguments: [y, i32s(words)] },
+    { arguments: [y, struct(words)] },
   );
   const expected = Array.from({ length: 32 }, (_, lane) => [1000 + lane % 8, 10 + lane % 8]);
   assert.deepEqual(Array.from(y.data), expected.flat());
@@ -266,6 +266,30 @@ softwareGpuTest("ld and st take every order, scope and cache operator", async (g
     assert.deepEqual(y.data, x, `${loads[i]}, ${store}`);
   }
 });
+
+softwareGpuTest(
+  "kernels' bytes of global memory are counted, those of shared memory are not",
+  async (gpu) => {
+    const ptx = ptxKernel(
+      2,
+      `
+  .shared .align 4 .b8 shared[128];
+  ${elementAddress("%w0", "%a0", 8)}
+  ${elementAddress("%w1", "%a1", 4)}
+  mov.u32 %r3, shared; mad.lo.u32 %r3, %t, 4, %r3;
+  ld.global.v2.u32 {%r0, %r1}, [%w0];
+  st.shared.u32 [%r3], %r0;
+  cvt.u64.u32 %w2, %r3; cvta.shared.u64 %w2, %w2;
+  ld.u32 %r0, [%w2];
+  st.u32 [%w1], %r0;
+  red.global.add.u32 [%w1], 1;`,
+    );
+    const arguments_ = [input(new Uint32Array(42)), output(new Uint32Array(21))];
+    await run(gpu, ptx, { arguments: arguments_, threads: 21 });
+    assert.equal(gpu.control.counter("bytesRead"), 21 * (8 + 4));
+    assert.equal(gpu.control.counter("bytesWritten"), 21 * (4 + 4));
+  },
+);
 
 softwareGpuTest("ld and st are refused when their words do not fit", async (gpu) => {
   const refusals: readonly [instruction: string, reason: RegExp][] = [
