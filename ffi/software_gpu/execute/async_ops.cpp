@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "../memory/places.h"
-#include "async_copy.h"
 #include "mbarrier.h"
 #include "modifiers.h"
 
@@ -69,8 +68,11 @@ void findShortSources(const Op& op, Warp& warp, uint32_t mask, const Request& re
     const unsigned lane = __builtin_ctz(rest);
     places.at[lane] = nullptr;
     if (bytes[lane] == 0) continue;
-    const uint64_t address =
-        reinterpret_cast<const uint64_t*>(warp.registers + request.slot)[lane] + request.offset;
+    const uint64_t base =
+        request.slot == kNoSlot
+            ? 0
+            : reinterpret_cast<const uint64_t*>(warp.registers + request.slot)[lane];
+    const uint64_t address = base + request.offset;
     places.at[lane] = access(op, warp, lane, Space::Global, address, bytes[lane], request.bytes,
                              Access::Read);
     warp.bytesRead += bytes[lane];
@@ -116,6 +118,23 @@ void copy(const Op& op, Warp& warp, uint32_t mask) {
   }
 }
 
+/// Lets the copies of the lanes in `mask` arrive, but for those of the `keep` groups that each lane
+/// committed last. (Those that no group has taken yet count as the newest.)
+void completeCopies(Warp& warp, uint32_t mask, uint32_t keep) {
+  const auto isDue = [&](const PendingCopy& copy) {
+    return mask >> copy.lane & 1 && copy.group + keep < warp.copyGroup[copy.lane];
+  };
+  for (const PendingCopy& copy : warp.pending) {
+    if (!isDue(copy)) continue;
+    arrive(copy);
+    if (asksForChecks(warp)) {
+      inspect(*copy.op, warp, copy.lane, copy.to, copy.bytes + copy.zeros, Access::Write);
+    }
+  }
+  warp.pending.erase(std::remove_if(warp.pending.begin(), warp.pending.end(), isDue),
+                     warp.pending.end());
+}
+
 void commitGroup(const Op&, Warp& warp, uint32_t mask) {
   for (uint32_t rest = mask; rest; rest &= rest - 1) warp.copyGroup[__builtin_ctz(rest)]++;
 }
@@ -144,7 +163,7 @@ void decodeCopy(const Instruction& instruction, Decoding& decoding, Op& op) {
             {"async", "ca", "cg", "shared", "shared::", "global", "L2::"});
   const Address to = decodeAddress(instruction.operands[0], Space::Shared, decoding, op, kTo);
   const Address from = decoding.address(instruction.operands[1], Space::Global);
-  if (from.slot == kNoSlot || !from.wide) decoding.refuse("its source needs an address of 64 bits");
+  if (from.slot != kNoSlot && !from.wide) decoding.refuse("its source needs an address of 64 bits");
   op.slots[kFrom] = from.slot;
   op.more = decoding.more({static_cast<uint32_t>(from.offset),
                            static_cast<uint32_t>(static_cast<uint64_t>(from.offset) >> 32)});
@@ -185,21 +204,6 @@ void decodeAsync(const Instruction& instruction, Decoding& decoding, Op& op) {
 }
 
 }  // namespace
-
-void completeCopies(Warp& warp, uint32_t mask, uint32_t keep) {
-  const auto isDue = [&](const PendingCopy& copy) {
-    return mask >> copy.lane & 1 && copy.group + keep < warp.copyGroup[copy.lane];
-  };
-  for (const PendingCopy& copy : warp.pending) {
-    if (!isDue(copy)) continue;
-    arrive(copy);
-    if (asksForChecks(warp)) {
-      inspect(*copy.op, warp, copy.lane, copy.to, copy.bytes + copy.zeros, Access::Write);
-    }
-  }
-  warp.pending.erase(std::remove_if(warp.pending.begin(), warp.pending.end(), isDue),
-                     warp.pending.end());
-}
 
 std::vector<OpcodeRow> asyncOpcodes() {
   return {

@@ -79,6 +79,23 @@ softwareGpuTest("cp.async reads nothing where it is told to ignore its source", 
   );
 });
 
+softwareGpuTest("cp.async takes the address of a variable", async (gpu) => {
+  for (const size of ["", ", 4", ", %r5"]) {
+    const y = output(new Uint8Array(128));
+    const ptx = ptxKernel(
+      2,
+      `${addresses(4)}
+  mov.u32 %r5, 3;
+  cp.async.ca.shared.global [%r1], [table+4], 4${size};
+  cp.async.wait_all;${writeBack(4)}`,
+      { declarations: ".global .align 4 .u32 table[2] = {7, 0x01020304};" },
+    );
+    await run(gpu, ptx, { arguments: [y, y] });
+    const word = [4, 3, 2, size === ", %r5" ? 0 : 1];
+    assert.deepEqual(Array.from(y.data), Array(32).fill(word).flat(), size);
+  }
+});
+
 /** Two groups into two halves; the first is waited for with `keep` groups left, then read. */
 function pipelined(keep: number): string {
   return ptxKernel(
