@@ -240,7 +240,7 @@ softwareGpuTest("PTX in a refused module is named with its line and what is wron
     ["mov.u64 %w0, nothing;", /`mov\.u64`: `nothing` is defined nowhere/],
     ["call nothing;", /`call`: function `nothing` has no body/],
     [".shared .b8 x[4]; ld.global.u8 %r0, [x];", /`x` lies in shared memory, not in global/],
-    [".shared .b8 x[300000];", /takes 300000 bytes of shared memory, the most is 232448/],
+    [".shared .b8 x[300000];", /takes 300000 bytes of shared memory, the most is 49152/],
     [".local .b8 x[99999999999999];", /variable `x` is too large/],
     [".reg .f32 %r0;\n.reg .f33 x;", /expected a type of register.*found `\.f33`/, 1],
     ["mov.f32 %f0, 0f12;", /expected a float of 8 hexadecimal digits, found `0f12`/],
