@@ -105,6 +105,8 @@ SOFTWARE_GPU_API CUresult cuGetProcAddress_v2(const char* name, void** function,
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     require(name && function && (flags & ~known) == 0 && flags != known);
     *function = nullptr;
+    // Forms that mean the thread's own stream by 0: the library has none.
+    require((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) == 0, CUDA_ERROR_NOT_SUPPORTED);
     if (status) *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     // Control functions and forms with a suffix have to be asked of the loader.
     require(std::strncmp(name, "cu", 2) == 0 && !std::strstr(name, "_v"), CUDA_ERROR_NOT_FOUND);

@@ -1,5 +1,7 @@
 #include "stream.h"
 
+#include <system_error>
+
 #include "../execute/fault.h"
 #include "../memory/retired.h"
 #include "capture.h"
@@ -63,21 +65,28 @@ Place Stream::enqueue(std::shared_ptr<const Operation> operation, std::vector<Pl
   Place place{shared_from_this(), 0, nullptr};
   std::lock_guard lock(mutex_);
   require(!closed_, CUDA_ERROR_INVALID_HANDLE);
+  start();
   queue_.push_back({std::move(operation), std::move(after)});
   place.ticket = submitted_.fetch_add(1, std::memory_order_acq_rel) + 1;
-  if (!started_) {
-    started_ = true;
-    threads++;
+  if (sleeps_) arrived_.notify_one();
+  return place;
+}
+
+void Stream::start() {
+  if (started_) return;
+  threads++;
+  try {
     std::thread([self = shared_from_this()]() mutable {
       self->serve();
       self.reset();  // before the count says that nothing is left
       threads--;
       progress().notify();
     }).detach();
-  } else if (sleeps_) {
-    arrived_.notify_one();
+  } catch (const std::system_error&) {
+    threads--;
+    fail(CUDA_ERROR_OPERATING_SYSTEM);
   }
-  return place;
+  started_ = true;
 }
 
 void Stream::serve() {

@@ -78,6 +78,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
     std::shared_ptr<const Operation> operation;
     std::vector<Place> after;
   };
+  /// Starts the thread with the first operation. Under the mutex.
+  void start();
   void serve();
   std::vector<Place> placesOfDefaultRules() const;
 
