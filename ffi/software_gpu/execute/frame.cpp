@@ -67,6 +67,14 @@ std::vector<const SpecialRegister*> specialsOf(const FunctionCode& code) {
   return found;
 }
 
+/// Lanes outside may have a frame at the same depth, with arguments in it.
+void poisonLocal(Warp& warp, const FunctionCode& code, uint32_t localOffset, uint32_t lanes) {
+  if (!code.localBytes || !warp.block->launch->options.adversarialSeed) return;
+  for (; lanes; lanes &= lanes - 1) {
+    std::memset(warp.local(__builtin_ctz(lanes)) + localOffset, 0xff, code.localBytes);
+  }
+}
+
 }  // namespace
 
 struct FramePool::Kept : Frame {
@@ -134,10 +142,7 @@ Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* calle
   if (!frame) frame = all_.emplace_back(std::make_unique<Kept>(code)).get();
   if (block.launch->options.adversarialSeed) {
     std::memset(frame->registers, 0xff, frame->bytes);
-    // Lanes outside may have a frame at the same depth, with arguments in it.
-    for (uint32_t rest = code.localBytes ? lanes : 0; rest; rest &= rest - 1) {
-      std::memset(warp.local(__builtin_ctz(rest)) + localOffset, 0xff, code.localBytes);
-    }
+    poisonLocal(warp, code, localOffset, lanes);
     frame->filled = false;
   }
   if (!frame->filled || frame->localOffset != localOffset) {
@@ -153,6 +158,21 @@ Frame* FramePool::take(const Op& op, Warp& warp, uint32_t function, Frame* calle
   frame->depth = caller ? caller->depth + 1 : 0;
   frame->lanes = lanes;
   return frame;
+}
+
+Frame* FramePool::join(Warp& warp, uint32_t function, Frame* caller, uint32_t returnTo,
+                       uint32_t lanes) {
+  const FunctionCode& code = warp.block->launch->program->functions[function];
+  for (const auto& kept : all_) {
+    if (!kept->taken || kept->function != &code || kept->caller != caller ||
+        kept->returnTo != returnTo) {
+      continue;
+    }
+    poisonLocal(warp, code, kept->localOffset, lanes);
+    kept->lanes |= lanes;
+    return kept.get();
+  }
+  return nullptr;
 }
 
 void FramePool::release(Frame* frame) { static_cast<Kept*>(frame)->taken = false; }

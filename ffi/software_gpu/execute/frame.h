@@ -11,8 +11,8 @@ namespace sgpu {
 
 struct Warp;
 
-/// Lanes that called the same function from the same place together share a frame; those that did
-/// not have their own.
+/// Lanes that are in the same call of the same frame share one, though some came later: all can meet
+/// in it.
 struct Frame {
   const FunctionCode* function = nullptr;
   Frame* caller = nullptr;
@@ -35,6 +35,9 @@ class FramePool {
   /// A frame whose constants and special registers are in place.
   /// @throws Fault 714 when a lane's stack has no room for its local memory
   Frame* take(const Op& op, Warp& warp, uint32_t function, Frame* caller, uint32_t lanes);
+  /// The frame of lanes that made this call before and are still in it: these lanes are now, too.
+  /// @returns nullptr when there is none
+  Frame* join(Warp& warp, uint32_t function, Frame* caller, uint32_t returnTo, uint32_t lanes);
   void release(Frame* frame);
   /// All frames come back: a block has ended or begins.
   void releaseAll();

@@ -38,9 +38,12 @@ void call(const Op& op, Warp& warp, uint32_t mask, uint32_t function) {
           "call through a pointer with parameters that " + code.name + " does not have", 0,
           __builtin_ctz(mask));
   }
-  Frame* frame = warp.frames.take(op, warp, function, warp.frame, mask);
-  frame->returnTo = warp.pc + 1;
-  frame->callSite = static_cast<uint32_t>(op.immediate);
+  Frame* frame = warp.frames.join(warp, function, warp.frame, warp.pc + 1, mask);
+  if (!frame) {
+    frame = warp.frames.take(op, warp, function, warp.frame, mask);
+    frame->returnTo = warp.pc + 1;
+    frame->callSite = static_cast<uint32_t>(op.immediate);
+  }
   copyParams(warp, mask, site.argumentBytes,
              [&](size_t i) { return warp.frame->localOffset + site.arguments[i]; },
              [&](size_t i) { return frame->localOffset + code.params[i].offset; });
