@@ -97,6 +97,7 @@ export class CudaExecutable implements Executable {
     try {
       const plan = this.#planned(step.signature);
       const own = this.#checked(lane, plan);
+      if (own.running >= own.depth) throw tooDeep(own);
       const taken = replay = this.#replays.take(plan, own);
       taken.write(step.inputs);
       own.follow(taken.launch(), (error) => this.#ended(taken, error, done));
@@ -138,7 +139,7 @@ export class CudaExecutable implements Executable {
     }
   }
 
-  /** The lane, when all is such that an iteration can start on it. */
+  /** The lane, when all is such that iterations can be captured and run on it. */
   #checked(lane: Lane, { arenaBytes }: IterationPlan): CudaLane {
     const fault = this.#parts.fault();
     if (fault !== undefined) throw fault;
@@ -147,12 +148,6 @@ export class CudaExecutable implements Executable {
     }
     if (!(lane instanceof CudaLane) || lane.closed) {
       throw new SluiceError("internal", `Lane ${lane.id} is closed, or belongs to another device`);
-    }
-    if (lane.running >= lane.depth) {
-      throw new SluiceError(
-        "internal",
-        `Lane ${lane.id} has ${lane.running} iterations in flight, its depth`,
-      );
     }
     lane.require(arenaBytes, `An iteration of ${this.#label}`);
     return lane;
@@ -172,6 +167,11 @@ export class CudaExecutable implements Executable {
   get #label(): string {
     return labelOf(this.model);
   }
+}
+
+function tooDeep({ id, running }: CudaLane): SluiceError {
+  const message = `Lane ${id} has ${running} iterations in flight, its depth`;
+  return new SluiceError("internal", message);
 }
 
 /** What an iteration gave. */

@@ -26,8 +26,8 @@ export const matmul: DeviceOperator = {
     const [countA, countB, batch] = [stackA, stackB, stack].map(elementCount);
     // One right operand for all: the left ones are a single matrix of many rows.
     const joined = countB === 1;
-    const matrices = left.shape.length > 1 && right.shape.length > 1 && (joined || batch === 1);
-    const tail = absorbTail(call, type, lowering, matrices ? [batch * m, n] : undefined);
+    const isMatrix = joined && left.shape.length > 1 && right.shape.length > 1;
+    const tail = absorbTail(call, type, lowering, isMatrix ? [batch * m, n] : undefined);
     const out = lowering.allocate(type);
     lowering.define(tail.output, type, out);
     const product = { a: lowering.place(left), b: lowering.place(right), out, m, n, k };

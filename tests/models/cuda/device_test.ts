@@ -33,6 +33,7 @@ import {
   scaleModel,
   seededValues,
   slowModel,
+  weights,
 } from "../../fixtures/onnx.ts";
 import { repositoryWith } from "../../fixtures/repository.ts";
 import { recurrentModel } from "../../fixtures/sequence_models.ts";
@@ -138,6 +139,24 @@ cudaTest(
     await unload(loaded);
   },
 );
+
+cudaTest("start() multiplies matrices that have no common elements", async (device) => {
+  const model = modelOf(
+    "empty",
+    onnxModel({
+      inputs: [{ name: "x", datatype: "FP32", shape: ["n", 0] }],
+      outputs: [{ name: "y", datatype: "FP32", shape: ["n", 6] }],
+      initializers: [weights("w", [0, 6], 1), weights("b", [6], 2)],
+      nodes: [{ op: "Gemm", inputs: ["x", "w", "b"], outputs: ["y"] }],
+    }),
+  );
+  const loaded = await load(device, model, [x(20, 0)]);
+  for (const rows of [2, 20]) {
+    const given = await outputsOf(loaded.executable, loaded.lane, stepOf([x(rows, 0)]));
+    assertEqual(given, await cpuAnswers(model, [x(rows, 0)]));
+  }
+  await unload(loaded);
+});
 
 cudaTest("start() replays an iteration by one launch of a graph", async (device, { control }) => {
   const inputs = [x(2, 64)];
@@ -430,6 +449,7 @@ cudaTest(
     const loaded = await load(device, MLP, inputs);
     const { executable, lane } = loaded;
     const started = Array.from({ length: 3 }, () => iterate(executable, lane, stepOf(inputs)));
+    await executable.prepare(signatureFor(inputs), lane); // takes no place on the lane
     const results = await Promise.all(started);
     assert.deepEqual(results.map(({ error }) => codeOf({ error })), [
       undefined,

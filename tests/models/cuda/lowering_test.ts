@@ -142,6 +142,9 @@ Deno.test("planIteration() multiplies stacks of matrices, broadcast in any way",
     [[4], [3, 4, 6], 1],
     [[2, 3, 4], [4], 1],
     [[4], [4], 1],
+    [[3, 0], [0, 6], 1],
+    [[0, 3, 4], [4, 6], 0],
+    [[0, 3, 4], [0, 4, 6], 0],
   ];
   for (const [left, right, launches] of cases) {
     const product: Node = { op: "MatMul", inputs: ["x", "w"], outputs: ["y"] };
