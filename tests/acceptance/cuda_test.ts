@@ -8,16 +8,20 @@ import type { Tensor } from "../../models/tensor.ts";
 import { relativeDifference } from "../../models/tensor_difference.ts";
 import { infer } from "../../server/commands/demo/client.ts";
 import { fetchStarters } from "../../server/commands/demo/fetch.ts";
+import { resolveConfig } from "../../server/config.ts";
+import { startGateway } from "../../server/main.ts";
 import { GatewayClient } from "../../server/commands/gateway_client.ts";
 import { randomTensor } from "../../models/random_tensor.ts";
 import { seededRandom } from "../../models/random.ts";
+import { scaleModel } from "../fixtures/onnx.ts";
 import { repositoryWith } from "../fixtures/repository.ts";
-import { softwareGpu } from "../fixtures/software_gpu.ts";
+import { softwareGpu, softwareGpuTest } from "../fixtures/software_gpu.ts";
 import { GatewayProcess } from "../server/commands/gateway_process.ts";
 
 const CHUNK = 2 << 20;
 const TOLERANCE = 1e-5;
 const CONCURRENT = 48;
+const ILLEGAL_ADDRESS = 700;
 
 const wakeWord = STARTERS.find(({ name }) => name === "wake_word")!;
 const convolutional = STARTERS.find(({ name }) => name === "digits")!;
@@ -89,6 +93,43 @@ Deno.test({
     assert.equal(await gateway.exitCode(), 0, gateway.stderr);
   },
 });
+
+softwareGpuTest(
+  "a fault of the GPU is told to whoever asks, and the gateway is no longer ready",
+  async (gpu) => {
+    await using repository = await repositoryWith({ "scale/1/model.onnx": scaleModel() });
+    const reports: string[] = [];
+    const config = resolveConfig({
+      port: 0,
+      repository: repository.path,
+      device: "cuda",
+      cudaDriver: gpu.path,
+      memory: "64MiB",
+    });
+    const { url, shutdown } = await startGateway(config, (line) => reports.push(line));
+    const ready = async () => {
+      const response = await fetch(`${url}/v2/health/ready`);
+      await response.body?.cancel();
+      return response.status;
+    };
+    const input = {
+      name: "x",
+      datatype: "FP32",
+      shape: [1, 4],
+      data: new Uint8Array(16),
+    } as const;
+    await infer(url, "scale", [input]);
+    assert.equal(await ready(), 200);
+    gpu.control.inject("cuEventQuery", 1, ILLEGAL_ADDRESS);
+    for (let i = 0; i < 2; i++) {
+      await assert.rejects(infer(url, "scale", [input]), /CUDA_ERROR_ILLEGAL_ADDRESS/);
+    }
+    assert.equal(await ready(), 503);
+    assert.equal(reports.filter((line) => line.startsWith("Device cuda: ")).length, 1);
+    await shutdown();
+    gpu.control.reset(); // as the end of the process would
+  },
+);
 
 /** A model's sample, and random ones of more rows where it takes them. */
 function requestsOf(model: string, [sample]: readonly Tensor[]) {
