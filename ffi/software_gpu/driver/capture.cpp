@@ -289,7 +289,8 @@ SOFTWARE_GPU_API CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
     require(capture->origin == origin.get(), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED) {
-      require(capture->thread == std::this_thread::get_id(), CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+      require(capture->thread == std::this_thread::get_id(),
+              CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     }
     const int failure = !capture->isValid              ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
                         : !isJoined(*capture, *origin) ? CUDA_ERROR_STREAM_CAPTURE_UNJOINED
@@ -367,7 +368,8 @@ SOFTWARE_GPU_API CUresult cuStreamUpdateCaptureDependencies(CUstream stream,
 SOFTWARE_GPU_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   static Entry entry(__func__);
   return entry.withDriver([&] {
-    require(mode && *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
+    require(mode && *mode >= CU_STREAM_CAPTURE_MODE_GLOBAL &&
+            *mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
     std::swap(threadMode(), *mode);
   });
 }

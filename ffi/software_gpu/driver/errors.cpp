@@ -96,7 +96,7 @@ const Row kRows[] = {
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "the capture is void after an earlier error"},
     {902, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "two captures would merge"},
     {903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the capture did not begin in this stream"},
-    {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "a stream was not joined to the one it forked from"},
+    {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "a forked stream was not joined again"},
     {905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "a dependency reaches out of the capture"},
     {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "the default stream would wait for a captured one"},
     {907, "CUDA_ERROR_CAPTURED_EVENT", "the event was last recorded in a capture"},

@@ -53,7 +53,8 @@ using namespace sgpu;
 SOFTWARE_GPU_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
   static Entry entry(__func__);
   return entry.withContext([&](Context& context) {
-    constexpr unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    constexpr unsigned known =
+        CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     require(event && (flags & ~known) == 0);
     require((flags & CU_EVENT_INTERPROCESS) == 0, CUDA_ERROR_NOT_SUPPORTED);
     *event = asHandle<CUevent>(
@@ -122,7 +123,8 @@ static CUresult elapsedTime(Entry& entry, float* millis, CUevent begin, CUevent 
       if (!event.place.isDone()) fail(CUDA_ERROR_NOT_READY);
       nanos[i] = event.stamp->nanos.load(std::memory_order_acquire);
     }
-    *millis = static_cast<float>(static_cast<double>(static_cast<int64_t>(nanos[1] - nanos[0])) / 1e6);
+    const auto passed = static_cast<int64_t>(nanos[1] - nanos[0]);
+    *millis = static_cast<float>(static_cast<double>(passed) / 1e6);
     return afterWaiting();
   });
 }

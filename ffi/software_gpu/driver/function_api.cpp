@@ -218,16 +218,17 @@ SOFTWARE_GPU_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block
   });
 }
 
-SOFTWARE_GPU_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction function,
-                                                                  int blocks, int threads) {
+SOFTWARE_GPU_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes,
+                                                                  CUfunction function, int blocks,
+                                                                  int threads) {
   static Entry entry(__func__);
   return entry.withContext([&](Context&) {
     require(bytes && blocks > 0 && threads > 0);
     auto kernel = functionOf(function);
     const uint64_t each = Limits::sharedPerMultiprocessor() / static_cast<uint64_t>(blocks);
     const uint64_t taken = kernel->code().sharedBytes + uint64_t(Limits::sharedReserved);
-    require(each >= taken && static_cast<uint64_t>(blocks) <=
-                                 blocksPerMultiprocessor(*kernel, static_cast<uint64_t>(threads), 0));
+    const uint32_t most = blocksPerMultiprocessor(*kernel, static_cast<uint64_t>(threads), 0);
+    require(each >= taken && static_cast<uint64_t>(blocks) <= most);
     *bytes = std::min<uint64_t>(each - taken, Limits::sharedPerBlockOptIn());
   });
 }

@@ -95,11 +95,13 @@ void instantiate(CUgraphExec* exec, CUgraph graph, uint64_t flags) {
   *exec = asHandle<CUgraphExec>(graphExecs().add(made));
 }
 
+/// Events that a launch records, and its marks of them.
+using Records = std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Stamp>>>;
+
 /// What runs in a launch: marks of this launch in place of the nodes that record events, whose last
 /// record this becomes.
 std::shared_ptr<const Operation> forLaunch(const std::shared_ptr<const GraphRun>& run,
-                                           std::vector<std::pair<std::shared_ptr<Event>,
-                                                                 std::shared_ptr<Stamp>>>& records) {
+                                           Records& records) {
   std::vector<GraphRun::Step> steps;
   for (size_t i = 0; i < run->steps.size(); i++) {
     std::shared_ptr<const Operation> replaced;
@@ -124,7 +126,7 @@ std::shared_ptr<const Operation> forLaunch(const std::shared_ptr<const GraphRun>
 void launch(GraphExec& exec, Stream& stream) {
   std::lock_guard lock(exec.mutex);
   if (stream.isCapturing.load(std::memory_order_acquire)) return submit(stream, exec.run);
-  std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Stamp>>> records;
+  Records records;
   auto operation = forLaunch(exec.run, records);
   exec.last = stream.enqueue(std::move(operation), {exec.last});
   for (auto& [event, stamp] : records) {
@@ -171,8 +173,8 @@ CUgraphExecUpdateResult compare(const GraphRun& old, const GraphRun& fresh, uint
     }
     auto* copyBefore = dynamic_cast<const Copy*>(before);
     auto* copyAfter = dynamic_cast<const Copy*>(after);
-    if (copyBefore &&
-        (copyBefore->to.side != copyAfter->to.side || copyBefore->from.side != copyAfter->from.side)) {
+    if (copyBefore && (copyBefore->to.side != copyAfter->to.side ||
+                       copyBefore->from.side != copyAfter->from.side)) {
       return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
     }
     auto* childBefore = dynamic_cast<const GraphRun*>(before);
@@ -225,7 +227,8 @@ SOFTWARE_GPU_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgrap
 }
 
 SOFTWARE_GPU_API CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
-                                                CUgraphNode* errorNode, char* log, size_t logBytes) {
+                                                CUgraphNode* errorNode, char* log,
+                                                size_t logBytes) {
   static Entry entry(__func__);
   return entry.withDriver([&] {
     if (errorNode) *errorNode = nullptr;

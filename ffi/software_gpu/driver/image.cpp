@@ -64,7 +64,8 @@ std::string fromFatBinary(const uint8_t* begin) {
   while (at + sizeof(FatEntry) <= end) {
     const auto entry = read<FatEntry>(at);
     const uint64_t left = static_cast<uint64_t>(end - at);
-    if (entry.headerBytes < 64 || entry.headerBytes > left || entry.bytes > left - entry.headerBytes) {
+    if (entry.headerBytes < 64 || entry.headerBytes > left ||
+        entry.bytes > left - entry.headerBytes) {
       throw ImageError{CUDA_ERROR_INVALID_IMAGE, "an image in the fat binary reaches out of it"};
     }
     if (entry.kind == kFatPtx && entry.architecture <= capability() &&

@@ -165,7 +165,8 @@ SOFTWARE_GPU_API CUresult cuLaunchKernel(CUfunction function, unsigned gridX, un
                                          void** params, void** extra) {
   static Entry entry(__func__);
   return entry.withContext([&](Context& context) {
-    const Dimensions dimensions{{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false};
+    const Dimensions dimensions{
+        {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false};
     launch(context, function, stream, dimensions, params, extra);
   });
 }

@@ -1,5 +1,5 @@
-/// Libraries: images that belong to no context. With one device each there is nothing to gain from
-/// that, so a library is a module of the primary context, and a kernel is its function.
+/// Libraries: images that belong to no context, and are loaded into each that uses them. Here a
+/// library is a module of the context that is current when it is loaded, and a kernel its function.
 #include "capture.h"
 #include "entry.h"
 #include "image.h"

@@ -96,7 +96,8 @@ uint64_t addressOfSymbol(const Module& module, const std::string& symbol) {
   }
   auto function = module.program->byName.find(symbol);
   if (function == module.program->byName.end()) {
-    throw ImageError{CUDA_ERROR_INVALID_PTX, "an initialiser names " + symbol + ", which is nowhere"};
+    throw ImageError{CUDA_ERROR_INVALID_PTX,
+                     "an initialiser names " + symbol + ", which is nowhere"};
   }
   return functionAddress(function->second);
 }

@@ -74,7 +74,7 @@ SOFTWARE_GPU_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute 
   return entry.withContext([&](Context&) { tell(data, attribute, address); });
 }
 
-/// Unlike the single form it leaves what it cannot answer zero.
+/// Unlike the single form it accepts an address that is nobody's: the memory's type is 0 then.
 SOFTWARE_GPU_API CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
                                                  void** data, CUdeviceptr address) {
   static Entry entry(__func__);

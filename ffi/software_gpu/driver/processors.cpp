@@ -97,7 +97,8 @@ void Processors::assist() {
     Job* job = nullptr;
     changed_.wait(lock, [&] {
       if (busy_ >= options().threads || !claims_.empty()) return false;
-      auto found = std::find_if(jobs_.begin(), jobs_.end(), [](Job* one) { return one->hasMore(); });
+      auto found = std::find_if(jobs_.begin(), jobs_.end(),
+                                [](const Job* one) { return one->hasMore(); });
       if (found != jobs_.end()) job = *found;
       return job != nullptr;
     });

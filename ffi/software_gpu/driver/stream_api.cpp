@@ -8,8 +8,8 @@ using namespace sgpu;
 
 namespace {
 
-/// The default stream's next operation would come behind all of the blocking ones', and so does what
-/// asks or waits for it.
+/// The default stream's next operation would come behind all of the blocking ones', and so does
+/// what asks or waits for it.
 std::vector<std::shared_ptr<Stream>> askedWith(const std::shared_ptr<Stream>& stream) {
   std::vector<std::shared_ptr<Stream>> asked{stream};
   if (stream != stream->context->startedDefaultStream()) return asked;
@@ -140,8 +140,8 @@ SOFTWARE_GPU_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, v
   });
 }
 
-SOFTWARE_GPU_API CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function, void* data,
-                                              unsigned flags) {
+SOFTWARE_GPU_API CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback function,
+                                              void* data, unsigned flags) {
   static Entry entry(__func__);
   return entry.withContext([&](Context& context) {
     require(function && flags == 0);

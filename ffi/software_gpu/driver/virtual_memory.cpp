@@ -53,7 +53,8 @@ SOFTWARE_GPU_API CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size
     require(handle && flags == 0);
     Device& owner = deviceOf(prop);
     const uint64_t made = newHandle(Kind::Chunk);
-    virtualMemory().create(made, bytes, owner.ordinal, owner.budget, options().adversarialSeed != 0);
+    const bool poison = options().adversarialSeed != 0;
+    virtualMemory().create(made, bytes, owner.ordinal, owner.budget, poison);
     *handle = made;
   });
 }

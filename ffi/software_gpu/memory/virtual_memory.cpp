@@ -139,7 +139,8 @@ bool VirtualMemory::map(uint64_t begin, uint64_t bytes, uint64_t offset, uint64_
   require(reservationOf(begin, bytes) != nullptr);
   auto next = mappings_.lower_bound(begin);
   require(next == mappings_.end() || next->first >= begin + bytes);
-  require(next == mappings_.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= begin);
+  require(next == mappings_.begin() ||
+          std::prev(next)->first + std::prev(next)->second.bytes <= begin);
   void* view = mmap(pointer(begin), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file_,
                     static_cast<off_t>(mapped.offset));
   require(view != MAP_FAILED, kOutOfMemory);
