@@ -8,6 +8,8 @@
 //   16 x 16 x 8, both row-major, operands rounded to tf32 first.
 // wmma_s8(const signed char* a, const signed char* b, int* out)
 //   32 x 8 x 16, both row-major.
+// wmma_s8_bounded(const signed char* a, const signed char* b, const int* c, int* out)
+//   The same plus c; sums beyond 32 bits become the largest or the smallest number.
 // wmma_f64(const double* a, const double* b, double* out)
 //   8 x 8 x 4, both row-major.
 // mma_s8(const signed char* a, const signed char* b, int* out)
@@ -65,6 +67,18 @@ extern "C" __global__ void wmma_s8(const signed char* a, const signed char* b, i
   wmma::load_matrix_sync(ofB, b, 8);
   wmma::fill_fragment(sum, 0);
   wmma::mma_sync(sum, ofA, ofB, sum);
+  wmma::store_matrix_sync(out, sum, 8, wmma::mem_row_major);
+}
+
+extern "C" __global__ void
+wmma_s8_bounded(const signed char* a, const signed char* b, const int* c, int* out) {
+  wmma::fragment<wmma::matrix_a, 32, 8, 16, signed char, wmma::row_major> ofA;
+  wmma::fragment<wmma::matrix_b, 32, 8, 16, signed char, wmma::row_major> ofB;
+  wmma::fragment<wmma::accumulator, 32, 8, 16, int> sum;
+  wmma::load_matrix_sync(ofA, a, 16);
+  wmma::load_matrix_sync(ofB, b, 8);
+  wmma::load_matrix_sync(sum, c, 8, wmma::mem_row_major);
+  wmma::mma_sync(sum, ofA, ofB, sum, true);
   wmma::store_matrix_sync(out, sum, 8, wmma::mem_row_major);
 }
 

@@ -187,16 +187,27 @@ void multiply(const Op& op, Warp& warp, uint32_t mask) {
                  });
 }
 
+/// Of `.satfinite`: the sum, which a double holds exactly, bounded.
+struct BoundedWord {
+  using Raw = int32_t;
+  static int32_t narrow(double value) {
+    return static_cast<int32_t>(std::clamp<double>(value, INT32_MIN, INT32_MAX));
+  }
+};
+
 struct Kind {
   const char* types;  ///< as written: of d and c, or of all four
   bool wide;          ///< 64-bit registers
   Handler run;
+  Handler bounded = nullptr;  ///< with `.satfinite`
 };
 
 template <class A, class B = A>
 constexpr Handler inSingles = multiply<float, A, B, Plain<float>, Plain<float>>;
 template <class A, class B>
 constexpr Handler inWords = multiply<int32_t, Plain<A>, Plain<B>, Plain<int32_t>, Plain<int32_t>>;
+template <class A, class B>
+constexpr Handler bounded = multiply<double, Plain<A>, Plain<B>, Plain<int32_t>, BoundedWord>;
 
 const Kind kKinds[] = {
     {"f32.f32", false, inSingles<HalfValue>},
@@ -207,8 +218,8 @@ const Kind kKinds[] = {
     {"f32.tf32.tf32.f32", false, inSingles<TensorFloatValue>},
     {"f64.f64.f64.f64", true,
      multiply<double, Plain<double>, Plain<double>, Plain<double>, Plain<double>>},
-    {"s32.s8.s8.s32", false, inWords<int8_t, int8_t>},
-    {"s32.u8.u8.s32", false, inWords<uint8_t, uint8_t>},
+    {"s32.s8.s8.s32", false, inWords<int8_t, int8_t>, bounded<int8_t, int8_t>},
+    {"s32.u8.u8.s32", false, inWords<uint8_t, uint8_t>, bounded<uint8_t, uint8_t>},
 };
 
 void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) {
@@ -217,7 +228,6 @@ void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) 
       shape.depth > 16) {
     decoding.refuse("no product of this shape is known");
   }
-  if (instruction.has("satfinite")) decoding.refuse("bounded sums are not known to wmma");
   std::string types;
   for (const std::string& word : instruction.modifiers) {
     const bool isType = word.find_first_not_of("bfstu0123456789") == std::string::npos;
@@ -226,6 +236,8 @@ void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) 
   const Kind* kind = std::find_if(std::begin(kKinds), std::end(kKinds),
                                   [&](const Kind& each) { return types == each.types; });
   if (kind == std::end(kKinds)) decoding.refuse("no product of these types is known");
+  const Handler run = instruction.has("satfinite") ? kind->bounded : kind->run;
+  if (!run) decoding.refuse("no bounded sums of these types are known");
   std::vector<uint32_t> more(kShape, 0);
   for (unsigned matrix = 0; matrix < kMatrices; matrix++) {
     more[kNumbers + matrix] =
@@ -235,7 +247,7 @@ void decodeMultiply(const Instruction& instruction, Decoding& decoding, Op& op) 
   more.insert(more.end(), {shape.rows, shape.columns, shape.depth});
   op.more = decoding.more(more);
   op.flow = Flow::Meet;
-  op.full = op.partial = kind->run;
+  op.full = op.partial = run;
 }
 
 }  // namespace

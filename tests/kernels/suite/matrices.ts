@@ -8,6 +8,7 @@ import { type Elements, input, output } from "../gpu.ts";
 import { bfloats, halves, integers, uniform } from "../inputs.ts";
 import type { KernelCase } from "../kernel_case.ts";
 import { product } from "../references/gemm.ts";
+import { saturate } from "../references/rounding.ts";
 
 /** Every type of operand and sum; fragments whose layout only the hardware knows. */
 export const matrixCases: readonly KernelCase[] = [
@@ -24,6 +25,9 @@ export const matrixCases: readonly KernelCase[] = [
     new Float32Array(256),
   ),
   matrixCase("wmma_s8", [32, 8, 16], bytes, new Int32Array(256)),
+  matrixCase("wmma_s8_bounded", [32, 8, 16], bytes, new Int32Array(256), {
+    added: integers(256, 3, 2).map((above) => above === 1 ? 2 ** 31 - 1 : -(2 ** 31)),
+  }),
   matrixCase(
     "wmma_f64",
     [8, 8, 4],
@@ -53,7 +57,10 @@ function matrixCase(
   size: readonly [m: number, n: number, k: number],
   operand: (count: number, seed: number) => Operand,
   result: Elements,
-  { transposed = false, added }: { transposed?: boolean; added?: Float32Array<ArrayBuffer> } = {},
+  { transposed = false, added }: {
+    transposed?: boolean;
+    added?: Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>;
+  } = {},
 ): KernelCase {
   return {
     name: `${kernel} of ${size.join(" x ")}`,
@@ -75,7 +82,11 @@ function matrixCase(
       const valuesOf = (each: Operand) => "bits" in each ? each.values : each;
       const expected = product({ data: valuesOf(a) }, { data: valuesOf(b), transposed }, m, n, k)
         .map((sum, at) => sum + (added?.[at] ?? 0));
-      assertClose(out.data, expected, { ofLargest: 1e-6 }, "out");
+      if (added instanceof Int32Array) {
+        expected.forEach((sum, at) => expected[at] = saturate(sum, -(2 ** 31), 2 ** 31 - 1));
+      }
+      const ofLargest = result instanceof Int32Array ? 0 : 1e-6;
+      assertClose(out.data, expected, { ofLargest }, "out");
     },
   };
 }
