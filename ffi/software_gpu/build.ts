@@ -1,10 +1,8 @@
 /**
- * `deno task build:software-gpu`: compiles the software GPU and prints the path of its library.
- * Needs g++ or clang++; compiles only what changed.
+ * Compiles the software GPU: what changed since the last time, with nothing but a C++ compiler.
  *
  * @module
  */
-
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -44,21 +42,22 @@ export class BuildError extends Error {
   override readonly name = "BuildError";
 }
 
-/** Whether the library can be built here: the first of g++ and clang++ that runs, or `undefined`. */
+/** As systems call their C++ compiler, be it g++ or clang++. */
+const COMPILER = "c++";
+
+/** The command that the library can be built with here; undefined where there is none. */
 export async function findCompiler(): Promise<string | undefined> {
-  for (const compiler of ["g++", "clang++"]) {
-    try {
-      const { success } = await new Deno.Command(compiler, {
-        args: ["--version"],
-        stdout: "null",
-        stderr: "null",
-      }).output();
-      if (success) return compiler;
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
+  try {
+    const { success } = await new Deno.Command(COMPILER, {
+      args: ["--version"],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    return success ? COMPILER : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
-  return undefined;
 }
 
 /** The newest major version of cuda.h whose layouts the driver was written against. */
@@ -136,7 +135,11 @@ async function runCompiler(compiler: string, args: readonly string[], of: string
  */
 export async function build(options: BuildOptions = {}): Promise<string> {
   const compiler = await findCompiler();
-  if (!compiler) throw new BuildError("the software GPU needs a C++ compiler: g++ or clang++");
+  if (!compiler) {
+    throw new BuildError(
+      "The software GPU needs a C++ compiler, g++ or clang++, as c++ on the PATH",
+    );
+  }
   const folder = options.folder ?? join(ROOT, "build");
   const library = join(folder, "libsoftware_gpu.so");
   const flags = [...FLAGS, ...await headerFlags(), ...options.extraFlags ?? []];
@@ -185,14 +188,4 @@ export async function build(options: BuildOptions = {}): Promise<string> {
     await Deno.writeTextFile(linked, inputs.join("\n"));
   }
   return library;
-}
-
-if (import.meta.main) {
-  try {
-    console.log(await build());
-  } catch (error) {
-    if (!(error instanceof BuildError)) throw error;
-    console.error(error.message);
-    Deno.exit(1);
-  }
 }

@@ -30,7 +30,7 @@ for (const name of COMMANDS) {
   Deno.test(`deno task ${name} --help works with the task's permissions`, async () => {
     const [code, text] = await runTask(name, "--help");
     assert.equal(code, EXIT.ok, text);
-    assert.match(text, /^Usage: deno task [\w-]+ \[options\]/);
+    assert.match(text, /^Usage: deno task [\w:-]+ \[options\]/);
   });
 }
 
