@@ -18,6 +18,9 @@ uint32_t product(const uint32_t (&sizes)[3]) {
   return static_cast<uint32_t>(all);
 }
 
+/// A few of these make up a time slice.
+constexpr unsigned kMostStraight = 64;
+
 class FunctionCompiler {
  public:
   FunctionCompiler(const ptx::Function& function, Symbols& symbols, Program& program)
@@ -47,11 +50,21 @@ class FunctionCompiler {
     end.leader = graph.leaders.back();
     end.line = function_.code.empty() ? function_.line : function_.code.back().line;
     program_.ops.push_back(end);
+    countStraight(code.begin);
     code.end = static_cast<uint32_t>(program_.ops.size());
     return code;
   }
 
  private:
+  void countStraight(size_t begin) {
+    const auto ops = program_.ops.data();
+    for (size_t i = program_.ops.size() - 1; i-- > begin;) {
+      if (ops[i].flow != Flow::Next || ops[i].guard >= 0) continue;
+      const unsigned behind = ops[i + 1].leader ? 0 : ops[i + 1].straight;
+      ops[i].straight = static_cast<uint16_t>(std::min(behind, kMostStraight - 1) + 1);
+    }
+  }
+
   void requireKnownOpcodes() {
     for (const ptx::Instruction& instruction : function_.code) {
       const std::string& opcode = instruction.opcode;

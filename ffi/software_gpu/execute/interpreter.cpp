@@ -200,8 +200,15 @@ Progress runWarp(Warp& warp, uint64_t instructions) {
       op = ops + warp.pc;
     }
     if (__builtin_expect(warp.instructions >= end, 0)) break;
-    warp.instructions++;
     uint32_t mask = warp.mask;
+    if (op->straight > 1 && mask == kAllLanes && warp.instructions + op->straight <= end) {
+      // Nothing in between can part the lanes, so nothing is asked in between.
+      const Op* const last = op + op->straight;
+      warp.instructions += op->straight;
+      for (; op != last; op++) op->full(*op, warp, kAllLanes);
+      continue;
+    }
+    warp.instructions++;
     if (op->guard >= 0) {
       const uint32_t predicate = warp.predicates[op->guard];
       mask &= op->guardNegated ? ~predicate : predicate;

@@ -45,6 +45,7 @@ struct alignas(64) Op {
   bool guardNegated = false;
   bool leader = false;        ///< begins a basic block: where diverged paths may meet
   uint8_t variant = 0;        ///< the handler's own
+  uint16_t straight = 0;      ///< ops from here on that are `Next` without a guard, in one block
   int32_t guard = -1;         ///< predicate slot, or -1
   uint32_t target = 0;        ///< of a branch an op, of a call a function
   uint32_t line = 0;          ///< of the PTX text
