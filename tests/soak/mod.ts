@@ -14,8 +14,9 @@ import {
   wholeNumber,
 } from "../../server/commands/command.ts";
 import { withProgress } from "../../server/commands/progress.ts";
+import { runMapping } from "./mapping.ts";
 import { buildUnder, runProgram, type Sanitizer } from "./sanitizers.ts";
-import { runVirtualMemory } from "./virtual_memory.ts";
+import { runRanges } from "./ranges.ts";
 
 /** How much is done, as a multiple of the standard amount. */
 interface Amount {
@@ -27,7 +28,8 @@ interface Amount {
 
 /** What can be soaked, by the name that `--only` takes; each gives a line for the report. */
 const PARTS: Readonly<Record<string, (amount: Amount) => Promise<string>>> = {
-  memory: ({ times, seed }) => runVirtualMemory(1_000_000 * times, seed),
+  mapping: ({ times, seed }) => runMapping(1_000_000 * times, seed),
+  ranges: ({ times, seed }) => runRanges(1_000_000 * times, seed),
   parser: async ({ times, seed }) => {
     const program = await buildUnder("address", "ptx_fuzz");
     return await runProgram(program, [seed, 0, 20_000 * times, 0, ...await ptxFiles()]);

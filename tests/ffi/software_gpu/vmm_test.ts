@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
-import { MEMORY_BYTES, PROPERTIES, randomSteps, READ_WRITE } from "../../soak/vmm_random.ts";
+import { MEMORY_BYTES, PROPERTIES, randomSteps, READ_WRITE } from "../../soak/mapping.ts";
 import { Arguments, Code, launch, ok, type RawDriver, STORE, withContext } from "./raw_driver.ts";
 
 const CHUNK = 2n << 20n;

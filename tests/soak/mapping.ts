@@ -1,11 +1,11 @@
 /**
- * Random steps of virtual memory management against a model of what each has to yield:
- * `deno run -A tests/soak/vmm_random.ts [steps] [seed]`.
+ * Random calls of the driver's virtual memory management, right and wrong ones, against a model of
+ * what each has to yield.
  *
  * @module
  */
 import assert from "node:assert/strict";
-import { softwareGpu } from "../fixtures/software_gpu.ts";
+import { softwareGpu, withFreshDevice } from "../fixtures/software_gpu.ts";
 import { ok, RawDriver, withContext, words } from "../ffi/software_gpu/raw_driver.ts";
 
 const CHUNK = 2n << 20n;
@@ -165,15 +165,12 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
 /** The memory that {@linkcode randomSteps} wants the device to have. */
 export const MEMORY_BYTES: number = MEMORY_CHUNKS * Number(CHUNK);
 
-if (import.meta.main) {
-  const [steps = "1000000", seed = "1"] = Deno.args;
-  if (!softwareGpu) Deno.exit(1);
-  softwareGpu.control.reset();
-  softwareGpu.control.configure({ memoryBytes: MEMORY_BYTES });
-  const succeeded = withContext(
-    softwareGpu,
-    (driver) => randomSteps(driver, Number(seed), Number(steps)),
-  );
-  assert.equal(softwareGpu.control.counter("liveAllocations"), 0);
-  console.log(`${steps} steps, ${succeeded} of them successful: nothing leaked`);
+/** Takes so many steps on a software GPU, and says so. */
+export async function runMapping(steps: number, seed: number): Promise<string> {
+  assert.ok(softwareGpu !== undefined, "There is no C++ compiler to build the software GPU with");
+  const succeeded = await withFreshDevice(softwareGpu, (gpu) => {
+    gpu.control.configure({ memoryBytes: MEMORY_BYTES });
+    return withContext(gpu, (driver) => randomSteps(driver, seed, steps));
+  });
+  return `${steps} steps, of which ${succeeded} succeeded, as the model says`;
 }

@@ -20,7 +20,7 @@ const CONTENTS_EVERY = 100;
  *
  * @throws {assert.AssertionError} When the device or the binding does what the model does not.
  */
-export async function runVirtualMemory(steps: number, seed: number): Promise<string> {
+export async function runRanges(steps: number, seed: number): Promise<string> {
   assert.ok(softwareGpu !== undefined, "There is no C++ compiler to build the software GPU with");
   await withFreshDevice(softwareGpu, ({ path, control }) => {
     control.configure({ memoryBytes: CHUNKS * CHUNK_BYTES });
