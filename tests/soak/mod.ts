@@ -20,7 +20,7 @@ import { runRanges } from "./ranges.ts";
 
 /** How much is done, as a multiple of the standard amount. */
 interface Amount {
-  /** 1: some minutes in all. */
+  /** 1: some minutes in all. Anything above 0. */
   readonly times: number;
   /** Where random choices begin. */
   readonly seed: number;
@@ -28,11 +28,12 @@ interface Amount {
 
 /** What can be soaked, by the name that `--only` takes; each gives a line for the report. */
 const PARTS: Readonly<Record<string, (amount: Amount) => Promise<string>>> = {
-  mapping: ({ times, seed }) => runMapping(1_000_000 * times, seed),
-  ranges: ({ times, seed }) => runRanges(1_000_000 * times, seed),
+  mapping: ({ times, seed }) => runMapping(Math.ceil(1_000_000 * times), seed),
+  ranges: ({ times, seed }) => runRanges(Math.ceil(1_000_000 * times), seed),
   parser: async ({ times, seed }) => {
     const program = await buildUnder("address", "ptx_fuzz");
-    return await runProgram(program, [seed, 0, 20_000 * times, 0, ...await ptxFiles()]);
+    const inputs = Math.ceil(20_000 * times);
+    return await runProgram(program, [seed, 0, inputs, 0, ...await ptxFiles()]);
   },
   address: (amount) => runDriver("address", amount),
   thread: (amount) => runDriver("thread", amount),
@@ -45,7 +46,7 @@ const DRIVER_THREADS = 4;
 /** Threads that use the driver at once; every other seed in adversarial mode. */
 async function runDriver(sanitizer: Sanitizer, { times, seed }: Amount): Promise<string> {
   const program = await buildUnder(sanitizer, "driver_soak");
-  const seeds = DRIVER_SEEDS * times;
+  const seeds = Math.ceil(DRIVER_SEEDS * times);
   for (let i = 0; i < seeds; i++) {
     await runProgram(program, [seed + i, DRIVER_STEPS, DRIVER_THREADS]);
   }
@@ -71,11 +72,11 @@ export const soak: Run = defineCommand(
     command
       .description("Run the software GPU for minutes: random memory, broken PTX, sanitizers.")
       .option("--only <names>", `parts to run, with commas: ${Object.keys(PARTS).join(", ")}`)
-      .option("--times <n>", "how often the standard amount", "1")
+      .option("--times <n>", "how often the standard amount; 0.1 is a tenth", "1")
       .option("--seed <n>", "where random choices begin", "1"),
   async (command, io) => {
     const { only, times, seed } = command.opts<{ only?: string; times: string; seed: string }>();
-    const amount = { times: wholeNumber("--times", times), seed: wholeNumber("--seed", seed) };
+    const amount = { times: positive("--times", times), seed: wholeNumber("--seed", seed) };
     const names = only?.split(",") ?? Object.keys(PARTS);
     for (const name of names) {
       if (name in PARTS) continue;
@@ -93,5 +94,11 @@ export const soak: Run = defineCommand(
     return failed === 0 ? EXIT.ok : EXIT.failed;
   },
 );
+
+function positive(flag: string, text: string): number {
+  const number = Number(text);
+  if (number > 0 && number < Infinity) return number;
+  throw new UsageError(`${flag} is "${text}"; expected a number above 0`);
+}
 
 if (import.meta.main) await runAsProcess(soak);
