@@ -16,7 +16,7 @@ export const SANITIZERS = {
   /** Memory that is used wrongly, and behaviour that C++ does not define. */
   address: ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
   /** Data that two threads touch at once. */
-  thread: ["-fsanitize=thread"],
+  thread: ["-fsanitize=thread", "-Wno-tsan"],
 } as const;
 
 /** One of them. */
