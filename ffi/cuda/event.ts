@@ -104,10 +104,14 @@ export class CudaEvent extends Owned {
     const start = since.live("cuEventElapsedTime");
     const driver = this.context.enter();
     this.context.owns("cuEventElapsedTime", since);
-    driver.check(
-      "cuEventElapsedTime",
-      driver.symbols.cuEventElapsedTime(driver.out.bytes, start, end),
-    );
+    const status = driver.symbols.cuEventElapsedTime(driver.out.bytes, start, end);
+    if (status === CODE.invalidHandle) {
+      throw driver.failure("cuEventElapsedTime", status, {
+        text: `there is no time between ${since.label} and ${this.label}`,
+        hint: "Make both timed, and record both first.",
+      });
+    }
+    driver.check("cuEventElapsedTime", status);
     return driver.out.f32 * 1000;
   }
 

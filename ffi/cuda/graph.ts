@@ -22,7 +22,15 @@ const KERNEL_NODE = 0; // CU_GRAPH_NODE_TYPE_KERNEL
 export class GraphResources extends InFlight {
   /** A graph is launched again and again. */
   readonly recurs = true;
+  readonly #objects = new Set<object>();
   #holders = 1;
+
+  /** Keeps an object, once however often it is used: none is let go before all are. */
+  override keep(object: object): void {
+    if (this.#objects.has(object)) return;
+    this.#objects.add(object);
+    super.keep(object);
+  }
 
   /** One more needs them. */
   hold(): this {
@@ -105,27 +113,29 @@ export function captureGraph(stream: Stream, enqueue: () => void): Graph {
     driver.symbols.cuStreamBeginCapture_v2(stream.live("cuStreamBeginCapture_v2"), THREAD_LOCAL),
   );
   const mark = stream.inFlight.mark;
+  const resources = new GraphResources(`graph of ${stream.label}`);
   stream.capturing = true;
+  stream.beginUse(resources);
   try {
     enqueue();
   } catch (error) {
     // That is what went wrong; a capture that fails in its wake says no more.
-    const { status, handle, resources } = endCapture(stream, mark);
+    const { status, handle } = endCapture(stream, mark, resources);
     resources.drop();
     if (status === CODE.success) driver.symbols.cuGraphDestroy(handle);
     throw error;
   }
-  const { status, handle, resources } = endCapture(stream, mark);
+  const { status, handle } = endCapture(stream, mark, resources);
   if (status !== CODE.success) resources.drop();
   driver.check("cuStreamEndCapture", status);
   return new Graph(stream.context, handle, resources);
 }
 
-function endCapture(stream: Stream, mark: number) {
+function endCapture(stream: Stream, mark: number, resources: GraphResources) {
   const { symbols, out } = stream.context.driver;
-  const resources = new GraphResources(`graph of ${stream.label}`);
+  stream.endUse(resources);
   stream.capturing = false;
   stream.inFlight.moveSince(mark, resources);
   const status = symbols.cuStreamEndCapture(stream.live("cuStreamEndCapture"), out.bytes);
-  return { status, handle: out.u64, resources };
+  return { status, handle: out.u64 };
 }

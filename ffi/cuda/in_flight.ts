@@ -5,6 +5,9 @@
  */
 import { Owned, type Use } from "./owned.ts";
 
+/** So many objects cost little to keep, and so few sweeps little to make. */
+const SWEEP_EVERY = 128;
+
 /**
  * Objects in the order in which work that uses them was enqueued. They stay referenced, so that
  * host memory is not collected beneath a copy, and what is {@linkcode Owned} cannot be disposed.
@@ -13,6 +16,7 @@ export class InFlight implements Use {
   /** Who uses them. */
   readonly label: string;
   readonly #refresh: () => void;
+  readonly #sweep: () => void;
   readonly #kept: object[] = [];
   #first = 0; // how many were let go before the first that is kept
 
@@ -20,10 +24,12 @@ export class InFlight implements Use {
    * Keeps nothing yet.
    *
    * @param refresh Calls {@linkcode finished} for what is done.
+   * @param sweep Does so at times, for work that nobody waits for.
    */
-  constructor(label: string, refresh: () => void = () => {}) {
+  constructor(label: string, refresh: () => void = () => {}, sweep: () => void = () => {}) {
     this.label = label;
     this.#refresh = refresh;
+    this.#sweep = sweep;
   }
 
   /** A place in the order: all that is kept now lies before it. */
@@ -35,6 +41,7 @@ export class InFlight implements Use {
   keep(object: object): void {
     this.#kept.push(object);
     if (object instanceof Owned) object.beginUse(this);
+    if (this.mark % SWEEP_EVERY === 0) this.#sweep();
   }
 
   /** Lets go of all before a mark. */

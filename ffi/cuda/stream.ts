@@ -5,7 +5,7 @@
  */
 import type { Context } from "./context.ts";
 import { CODE, CudaError } from "./errors.ts";
-import type { CudaEvent } from "./event.ts";
+import { CudaEvent } from "./event.ts";
 import { InFlight } from "./in_flight.ts";
 import { Owned } from "./owned.ts";
 
@@ -20,6 +20,7 @@ export class Stream extends Owned implements AsyncDisposable {
   readonly inFlight: InFlight;
   /** Whether what is enqueued becomes a graph instead of running; see `captureGraph()`. */
   capturing = false;
+  #milestone: CudaEvent | undefined;
 
   /**
    * A stream without work.
@@ -44,7 +45,7 @@ export class Stream extends Owned implements AsyncDisposable {
     );
     super(context, `stream ${hex(driver.out.u64)}`, driver.out.u64);
     this.context = context;
-    this.inFlight = new InFlight(this.label, () => this.#refresh());
+    this.inFlight = new InFlight(this.label, () => this.#refresh(), () => this.#sweep());
   }
 
   /** The priority that the driver gave it. */
@@ -115,6 +116,7 @@ export class Stream extends Owned implements AsyncDisposable {
     const waited = driver.symbols.cuStreamSynchronize(handle);
     const destroyed = driver.symbols.cuStreamDestroy_v2(handle);
     this.inFlight.finished();
+    this.#milestone?.[Symbol.dispose]();
     driver.check("cuStreamSynchronize", waited);
     driver.check("cuStreamDestroy_v2", destroyed);
   }
@@ -126,6 +128,20 @@ export class Stream extends Owned implements AsyncDisposable {
     } catch {
       // Whatever it is, the driver keeps it for the next call, and nothing runs after it.
       this.inFlight.finished();
+    }
+  }
+
+  /** Lets go of what lay before the milestone, once the device has passed it, and sets a new one. */
+  #sweep(): void {
+    if (this.capturing) return; // it would be captured, too
+    try {
+      if (this.#milestone?.query() === false) return;
+      this.#milestone ??= new CudaEvent(this.context, { timed: false });
+      this.#milestone.record(this);
+    } catch {
+      // What is in flight has been enqueued all the same; a fault is told by the next call.
+      this.#milestone?.[Symbol.dispose]();
+      this.#milestone = undefined;
     }
   }
 }

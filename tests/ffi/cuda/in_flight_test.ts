@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { GraphResources } from "../../../ffi/cuda/graph.ts";
 import { InFlight } from "../../../ffi/cuda/in_flight.ts";
 import { Owned } from "../../../ffi/cuda/owned.ts";
 
@@ -81,5 +82,15 @@ Deno.test("InFlight lets an object go that turns out to be unused when it is to 
   const flight = new InFlight("stream", () => flight.finished());
   using thing = new Thing("thing");
   flight.keep(thing);
+  assert.ok(!inUse(thing));
+});
+
+Deno.test("GraphResources keeps an object once, however often it is used", () => {
+  const resources = new GraphResources("graph");
+  using thing = new Thing("thing");
+  for (let i = 0; i < 3; i++) resources.keep(thing);
+  assert.equal(resources.mark, 1);
+  assert.ok(inUse(thing));
+  resources.drop();
   assert.ok(!inUse(thing));
 });

@@ -3,6 +3,7 @@ import { Context } from "../../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
 import { CudaEvent } from "../../../ffi/cuda/event.ts";
+import { captureGraph } from "../../../ffi/cuda/graph.ts";
 import { DeviceMemory } from "../../../ffi/cuda/memory.ts";
 import { PinnedMemory } from "../../../ffi/cuda/pinned.ts";
 import { Stream } from "../../../ffi/cuda/stream.ts";
@@ -140,5 +141,52 @@ cudaTest("every failure of a stream's or an event's call is an error", (context,
   for (const [name, call] of Object.entries(calls)) {
     gpu.control.inject(name, 1, 801);
     fails(801, name, call);
+  }
+});
+
+cudaTest("a stream that nobody waits for lets go of what has passed", (context) => {
+  using stream = new Stream(context);
+  using beside = new Stream(context);
+  using passed = new CudaEvent(context);
+  using first = new DeviceMemory(context, 64);
+  using second = new DeviceMemory(context, 64);
+  using gate = new Gate(context);
+  const fillOften = () => {
+    for (let i = 0; i < 256; i++) second.fill({ bits: 8, value: 0 }, 0, 64, stream);
+  };
+  first.fill({ bits: 8, value: 0 }, 0, 64, stream);
+  fillOften();
+  passed.record(stream);
+  beside.wait(passed);
+  beside.synchronize(); // so all is done, and nothing has asked this stream about it
+  gate.close(stream);
+  fillOften();
+  first.idle("test");
+  fails(ILLEGAL_STATE, "test", () => second.idle("test"));
+});
+
+cudaTest("a stream is not disposed while it is captured", (context) => {
+  using stream = new Stream(context);
+  using memory = new DeviceMemory(context, 64);
+  using _graph = captureGraph(stream, () => {
+    memory.fill({ bits: 8, value: 0 }, 0, 64, stream);
+    fails(ILLEGAL_STATE, "dispose", () => stream[Symbol.dispose]());
+  });
+  stream.synchronize();
+});
+
+cudaTest("elapsedMicros() says what events without a time lack", (context) => {
+  using stream = new Stream(context);
+  using timed = new CudaEvent(context);
+  using untimed = new CudaEvent(context, { timed: false });
+  using unrecorded = new CudaEvent(context);
+  for (const event of [timed, untimed]) event.record(stream);
+  stream.synchronize();
+  for (const event of [untimed, unrecorded]) {
+    assert.throws(() => event.elapsedMicros(timed), {
+      call: "cuEventElapsedTime",
+      code: INVALID_HANDLE,
+      hint: "Make both timed, and record both first.",
+    });
   }
 });
