@@ -5,7 +5,7 @@
  */
 import { allocationFailed, checkSize } from "./allocation.ts";
 import type { Context } from "./context.ts";
-import { CODE, CudaError } from "./errors.ts";
+import { checkCount, CODE, CudaError } from "./errors.ts";
 import { Owned } from "./owned.ts";
 
 const PINNED = 1; // CU_MEM_ALLOCATION_TYPE_PINNED: stays where it is, as device memory does
@@ -39,7 +39,7 @@ export class ChunkPool extends Owned {
   readonly access: Uint8Array<ArrayBuffer>;
   readonly #properties: Uint8Array<ArrayBuffer>;
   readonly #pooled: Chunk[] = [];
-  #created = 0;
+  readonly #taken = new Set<Chunk>();
 
   /**
    * An empty pool.
@@ -82,7 +82,8 @@ export class ChunkPool extends Owned {
   /** How many chunks there are. */
   get counts(): ChunkCounts {
     const pooled = this.#pooled.length;
-    return { created: this.#created, pooled, taken: this.#created - pooled };
+    const taken = this.#taken.size;
+    return { created: pooled + taken, pooled, taken };
   }
 
   /**
@@ -93,6 +94,7 @@ export class ChunkPool extends Owned {
    */
   take(count: number): Chunk[] {
     this.live("cuMemCreate");
+    checkCount("cuMemCreate", count);
     const created: Chunk[] = [];
     try {
       while (this.#pooled.length + created.length < count) created.push(this.#create(count));
@@ -102,16 +104,33 @@ export class ChunkPool extends Owned {
       throw error;
     }
     const reused = this.#pooled.splice(this.#pooled.length - (count - created.length));
-    return [...reused, ...created];
+    const chunks = [...reused, ...created];
+    for (const chunk of chunks) this.#taken.add(chunk);
+    return chunks;
   }
 
-  /** Takes chunks back, which must not be mapped any more. */
+  /**
+   * Takes chunks back, which must not be mapped any more.
+   *
+   * @throws {CudaError} When one was given back before, or comes from elsewhere.
+   */
   give(chunks: readonly Chunk[]): void {
-    this.#pooled.push(...chunks);
+    for (const chunk of chunks) {
+      if (!this.#taken.delete(chunk)) {
+        throw new CudaError(
+          "cuMemRelease",
+          CODE.invalidHandle,
+          `chunk 0x${chunk.toString(16)} is not one that was taken from the ${this.label}`,
+          { hint: "Give each chunk back once, to the pool that it was taken from." },
+        );
+      }
+      this.#pooled.push(chunk);
+    }
   }
 
   /** Gives pooled chunks back to the device until so many are left; returns how many it gave. */
   trim(kept = 0): number {
+    checkCount("cuMemRelease", kept);
     const before = this.#pooled.length;
     while (this.#pooled.length > kept) {
       this.#release(this.#pooled[this.#pooled.length - 1]);
@@ -136,14 +155,12 @@ export class ChunkPool extends Owned {
     if (status !== CODE.success) {
       throw allocationFailed(this.context, "cuMemCreate", status, count * this.chunkBytes);
     }
-    this.#created++;
     return driver.out.u64;
   }
 
   #release(chunk: Chunk): void {
     const driver = this.context.makeCurrent();
     driver.check("cuMemRelease", driver.symbols.cuMemRelease(chunk));
-    this.#created--;
   }
 }
 

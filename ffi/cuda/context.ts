@@ -5,7 +5,7 @@
  */
 import type { CudaDevice } from "./device.ts";
 import type { CudaDriver } from "./driver.ts";
-import { CODE, CudaError } from "./errors.ts";
+import { checkCount, CODE, CudaError } from "./errors.ts";
 import { Owned } from "./owned.ts";
 import { EventPoller, type PollScheduler } from "./poller.ts";
 import type { SymbolName } from "./symbols.ts";
@@ -29,6 +29,12 @@ export interface MemoryInfo {
 }
 
 /**
+ * Stands for the context that is current on this thread, as each has its own instance of this
+ * module. A library that was opened twice has one all the same, so no driver object knows it.
+ */
+let current: object | undefined;
+
+/**
  * The context that every user of a device in this process shares. The driver counts how often it
  * is opened; memory and all else return with the last one.
  *
@@ -42,6 +48,7 @@ export class Context extends Owned {
   readonly driver: CudaDriver;
   /** Tells when events of this context have fired. */
   readonly poller: EventPoller;
+  readonly #token = {}; // not the context itself, which could not be collected then
 
   /**
    * Opens it and makes it current.
@@ -81,10 +88,10 @@ export class Context extends Owned {
   /** Makes the context current, for those who must not fail by what others have left. */
   makeCurrent(): CudaDriver {
     const { driver } = this;
-    if (driver.current !== this) {
+    if (current !== this.#token) {
       const handle = this.live("cuCtxSetCurrent");
       driver.check("cuCtxSetCurrent", driver.symbols.cuCtxSetCurrent(handle));
-      driver.current = this;
+      current = this.#token;
     }
     return driver;
   }
@@ -132,6 +139,7 @@ export class Context extends Owned {
 
   /** Asks for a limit. The driver may round it up. */
   setLimit(limit: ContextLimit, bytes: number): void {
+    checkCount("cuCtxSetLimit", bytes, Number.MAX_SAFE_INTEGER);
     const driver = this.enter();
     const status = driver.symbols.cuCtxSetLimit(CONTEXT_LIMITS[limit], BigInt(bytes));
     driver.check("cuCtxSetLimit", status);
@@ -151,8 +159,8 @@ export class Context extends Owned {
   /** Gives the context back. */
   protected override release(): void {
     const { driver, device } = this;
-    if (driver.current === this) {
-      driver.current = undefined;
+    if (current === this.#token) {
+      current = undefined;
       driver.check("cuCtxSetCurrent", driver.symbols.cuCtxSetCurrent(0n));
     }
     driver.check(

@@ -32,8 +32,6 @@ export class CudaDriver extends Owned {
   readonly out: OutParameter = new OutParameter();
   /** For the other result of a call that has two. */
   readonly secondOut: OutParameter = new OutParameter();
-  /** The context that is current on this thread, as far as this driver object has set it. */
-  current: Owned | undefined;
 
   readonly #library: Deno.DynamicLibrary<typeof SYMBOLS>;
   #symbols: Symbols;
@@ -89,7 +87,7 @@ export class CudaDriver extends Owned {
     const error = new CudaError(call, status, text, { name, hint: options.hint });
     if (error.sticky && this.#fault === undefined) {
       this.#fault = error;
-      for (const listener of this.#faultListeners) listener(error);
+      for (const listener of this.#faultListeners) this.#tell(listener, error);
       this.#faultListeners.clear();
     }
     return error;
@@ -114,6 +112,15 @@ export class CudaDriver extends Owned {
   /** After a fault nothing can be released, which the fault itself has told already. */
   protected override releaseFailed(error: unknown): void {
     if (this.#fault === undefined) this.#deferred ??= error;
+  }
+
+  /** A listener's own mistake must hide neither the fault nor the fault from other listeners. */
+  #tell(listener: FaultListener, fault: CudaError): void {
+    try {
+      listener(fault);
+    } catch (mistake) {
+      this.#deferred ??= mistake;
+    }
   }
 
   #describe(describe: Symbols["cuGetErrorName"], status: number): string | undefined {

@@ -69,6 +69,7 @@ const HINTS: Readonly<Record<number, string>> = {
   218: "The PTX is wrong: the compiler's log says where.",
   222: "The PTX is newer than the driver: update the driver, or compile for an older version.",
   [CODE.invalidHandle]: "It was disposed before, or belongs to another context.",
+  [CODE.illegalState]: "Something else has to end or begin before this call.",
   [CODE.notFound]: 'Names are those in the module, mangled unless declared extern "C".',
   701: "A block needs more threads, registers or shared memory than the device has for it.",
   709: "Something else in this process has reset the device: everything made with it is void.",
@@ -78,6 +79,12 @@ const HINTS: Readonly<Record<number, string>> = {
   804: "The compatibility package does not support this device: use the driver's own library.",
   900: "This call is not allowed while a stream is captured.",
   901: "The capture failed at an earlier call: end it and begin anew.",
+  902: "Let each capture wait for events of its own streams only.",
+  904: "Before a capture ends, its first stream has to wait for the others' last events.",
+  905: "Record the event within the capture that waits for it.",
+  906: "Use no default stream while another stream is captured.",
+  907: "Record the event outside of a capture before it is asked about.",
+  908: "End a capture on the thread that began it.",
   910: "The graph differs in its shape: instantiate it anew.",
   999: "The driver gives no reason: see the kernel's log for Xid messages, then start anew.",
 };
@@ -114,6 +121,18 @@ export class CudaError extends Error {
   get sticky(): boolean {
     return STICKY.has(this.code);
   }
+}
+
+/**
+ * Makes sure that a number is one that the driver can be given: as an `int`, unless said otherwise.
+ *
+ * @throws {CudaError}
+ */
+export function checkCount(call: string, count: number, most: number = 2 ** 31 - 1): void {
+  if (Number.isInteger(count) && count >= 0 && count <= most) return;
+  throw new CudaError(call, CODE.invalidValue, `${count} cannot be asked for`, {
+    hint: `Expected an integer from 0 to ${most}.`,
+  });
 }
 
 /** Why there is no driver to use. */

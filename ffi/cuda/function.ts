@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { CODE } from "./errors.ts";
+import { checkCount, CODE } from "./errors.ts";
 import type { CudaModule } from "./module.ts";
 
 /** `CUfunction_attribute`. */
@@ -62,6 +62,7 @@ export class CudaFunction {
    * @throws {CudaError} When a block of the device has less, the kernel's own variables taken off.
    */
   setMaxDynamicSharedBytes(bytes: number): void {
+    checkCount("cuFuncSetAttribute", bytes);
     const driver = this.module.context.enter();
     const handle = this.live("cuFuncSetAttribute");
     driver.check(
@@ -89,6 +90,8 @@ export class CudaFunction {
   /** How many of its blocks a multiprocessor holds at once. */
   blocksPerMultiprocessor(threads: number, dynamicSharedBytes = 0): number {
     const call = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+    checkCount(call, threads);
+    checkCount(call, dynamicSharedBytes);
     const driver = this.module.context.enter();
     const { out, symbols } = driver;
     driver.check(
@@ -101,6 +104,7 @@ export class CudaFunction {
   /** The block with which a multiprocessor holds most threads, and the blocks that fill a device. */
   suggestedLaunch(dynamicSharedBytes = 0): { readonly threads: number; readonly blocks: number } {
     const call = "cuOccupancyMaxPotentialBlockSize";
+    checkCount(call, dynamicSharedBytes);
     const driver = this.module.context.enter();
     const { out, secondOut, symbols } = driver;
     const status = symbols[call](

@@ -5,7 +5,7 @@
  */
 import { allocationFailed, checkSize } from "./allocation.ts";
 import type { Context } from "./context.ts";
-import { CODE } from "./errors.ts";
+import { CODE, CudaError } from "./errors.ts";
 import { Owned } from "./owned.ts";
 
 const byBuffer = new WeakMap<ArrayBuffer, PinnedMemory>();
@@ -50,8 +50,16 @@ export class PinnedMemory extends Owned {
     return this.buffer.byteLength;
   }
 
-  /** Detaches the buffer and frees the memory. */
+  /** Detaches the buffer and frees the memory, unless something else may still reach it. */
   protected override release(address: bigint): void {
+    if (this.buffer.detached) {
+      throw new CudaError(
+        "cuMemFreeHost",
+        CODE.illegalState,
+        `the buffer of the ${this.label} was transferred, so it cannot be freed`,
+        { hint: "Copy what is in pinned memory; only its owner may detach it." },
+      );
+    }
     this.buffer.transfer();
     const driver = this.context.makeCurrent();
     driver.check("cuMemFreeHost", driver.symbols.cuMemFreeHost(address));

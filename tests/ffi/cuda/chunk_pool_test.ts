@@ -5,6 +5,7 @@ import { cudaTest } from "../../fixtures/cuda.ts";
 
 const INVALID_VALUE = 1;
 const OUT_OF_MEMORY = 2;
+const INVALID_HANDLE = 400;
 const NOT_SUPPORTED = 801;
 const MIB = 1 << 20;
 
@@ -72,4 +73,22 @@ cudaTest("ChunkPool gives all chunks back when it is disposed", (context) => {
   pool[Symbol.dispose]();
   assert.equal(context.memoryInfo().free, free);
   fails(400, "cuMemCreate", () => pool.take(1));
+});
+
+cudaTest("give() refuses chunks that were not taken, or were given back before", (context) => {
+  using pool = new ChunkPool(context);
+  using other = new ChunkPool(context);
+  const [chunk] = pool.take(1);
+  fails(INVALID_HANDLE, "cuMemRelease", () => other.give([chunk]));
+  pool.give([chunk]);
+  fails(INVALID_HANDLE, "cuMemRelease", () => pool.give([chunk]));
+  assert.deepEqual(pool.counts, { created: 1, pooled: 1, taken: 0 });
+});
+
+cudaTest("take() and trim() refuse what is no number of chunks", (context) => {
+  using pool = new ChunkPool(context);
+  for (const count of [-1, 0.5, NaN]) {
+    fails(INVALID_VALUE, "cuMemCreate", () => pool.take(count));
+    fails(INVALID_VALUE, "cuMemRelease", () => pool.trim(count));
+  }
 });

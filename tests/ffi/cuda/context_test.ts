@@ -10,6 +10,7 @@ import { fails } from "../../conformance/cuda/case.ts";
 import { cudaTest } from "../../fixtures/cuda.ts";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
 
+const INVALID_VALUE = 1;
 const ILLEGAL_STATE = 401;
 const INVALID_CONTEXT = 201;
 const INVALID_HANDLE = 400;
@@ -134,4 +135,23 @@ softwareGpuTest("a fault is kept, told to listeners, and does not spoil disposin
   assert.ok(memory.disposed, "nothing is in flight any more");
   driver.raiseDeferred(); // that it could not be freed is no news
   gpu.control.reset(); // the way out that only a test has
+});
+
+softwareGpuTest("Context stays usable when another driver object of the library goes", (gpu) => {
+  using driver = openDriver(gpu.path);
+  using context = new Context(new CudaDevice(driver, 0));
+  {
+    using again = openDriver(gpu.path);
+    using other = new Context(new CudaDevice(again, 0));
+    context.memoryInfo();
+    other.memoryInfo();
+  }
+  using stream = new Stream(context);
+  stream.synchronize();
+});
+
+cudaTest("setLimit() refuses what is no size", (context) => {
+  for (const bytes of [-1, 0.5, NaN, 2 ** 60]) {
+    fails(INVALID_VALUE, "cuCtxSetLimit", () => context.setLimit("stackBytes", bytes));
+  }
 });

@@ -186,6 +186,19 @@ fakeTest("check() tells listeners once about a fault and keeps it", {}, (path) =
   assert.equal(told.length, 2, "a late listener is told at once");
 });
 
+fakeTest("a listener that throws hides the fault from nobody", {}, (path) => {
+  using driver = openDriver(path);
+  const mistake = new Error("a mistake");
+  let told = false;
+  driver.onFault(() => {
+    throw mistake;
+  });
+  driver.onFault(() => told = true);
+  assert.throws(() => driver.check("cuStreamQuery", 700), { code: 700 });
+  assert.ok(told);
+  assert.throws(() => driver.raiseDeferred(), mistake);
+});
+
 fakeTest("CudaDriver makes no calls once it is closed", {}, (path) => {
   const driver = openDriver(path);
   const device = new CudaDevice(driver, 0);

@@ -34,6 +34,12 @@ Deno.test("CudaError tells faults that end the process from failures of one call
   }
 });
 
+Deno.test("CudaError has a hint for every state in which a call may be out of place", () => {
+  for (const code of [401, 900, 901, 902, 904, 905, 906, 907, 908, 910]) {
+    assert.notEqual(new CudaError("cuTest", code, "not now").hint, "", `${code}`);
+  }
+});
+
 Deno.test("CudaUnavailableError carries its reason", () => {
   const error = new CudaUnavailableError("no device", "There is none.");
   assert.equal(error.reason, "no device");

@@ -9,10 +9,12 @@ import { KernelLaunch } from "../../../ffi/cuda/launch.ts";
 import { DeviceMemory } from "../../../ffi/cuda/memory.ts";
 import { loadModule } from "../../../ffi/cuda/module.ts";
 import { Stream } from "../../../ffi/cuda/stream.ts";
+import { fails } from "../../conformance/cuda/case.ts";
 import { KERNELS } from "../../conformance/cuda/kernels.ts";
 import { cudaTest } from "../../fixtures/cuda.ts";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
 
+const INVALID_VALUE = 1;
 const INVALID_CONTEXT = 201;
 
 cudaTest("enqueue() is one call of the driver", (context, { control }) => {
@@ -89,4 +91,20 @@ cudaTest("a launch that the driver refuses names the call", (context, { control 
     name: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
     hint: /more threads, registers or shared memory/,
   });
+});
+
+cudaTest("CudaFunction refuses numbers that the driver cannot be given", (context) => {
+  using module = loadModule(context, KERNELS, "kernels");
+  const kernel = module.function("scale");
+  const calls = {
+    cuFuncSetAttribute: (count: number) => kernel.setMaxDynamicSharedBytes(count),
+    cuOccupancyMaxActiveBlocksPerMultiprocessor: (count: number) =>
+      kernel.blocksPerMultiprocessor(count),
+    cuOccupancyMaxPotentialBlockSize: (count: number) => kernel.suggestedLaunch(count),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    for (const count of [-1, 0.5, NaN, 2 ** 32 + 32]) fails(INVALID_VALUE, name, () => call(count));
+  }
+  const name = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+  fails(INVALID_VALUE, name, () => kernel.blocksPerMultiprocessor(32, 0.5));
 });

@@ -209,3 +209,14 @@ cudaTest("without a stream a copy to the device is done for every stream", (cont
     assert.equal(waits(), before + 1, "stream 0 was waited for");
   }
 });
+
+cudaTest("PinnedMemory is not freed while something else may reach it", (context) => {
+  const pinned = new PinnedMemory(context, 64);
+  const address = pinned.live("test");
+  const transferred = pinned.buffer.transfer();
+  pinned[Symbol.dispose]();
+  fails(ILLEGAL_STATE, "cuMemFreeHost", () => context.enter());
+  new Uint8Array(transferred).fill(1);
+  transferred.transfer();
+  context.driver.check("cuMemFreeHost", context.driver.symbols.cuMemFreeHost(address));
+});
