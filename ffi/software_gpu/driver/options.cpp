@@ -1,5 +1,9 @@
 #include "options.h"
 
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -35,11 +39,38 @@ const Row kRows[] = {
     {"defaultKernelNanos", &Options::defaultKernelNanos, 0, kAny, 0},
 };
 
-uint64_t number(const char* text) {
+/// The driver's result cannot say which variable is wrong, so the standard error does.
+[[noreturn]] void refuse(const char* variable, const char* text, const char* expected) {
+  std::fprintf(stderr, "%s is \"%s\"; expected %s\n", variable, text, expected);
+  fail(kInvalidValue);
+}
+
+void configureNumber(const char* variable, const char* option, const char* expected) {
+  const char* text = std::getenv(variable);
+  if (!text) return;
   char* end = nullptr;
+  errno = 0;
   const uint64_t value = std::strtoull(text, &end, 10);
-  require(end != text && *end == 0 && *text != '-');
-  return value;
+  const bool whole = std::isdigit(static_cast<unsigned char>(*text)) && *end == 0 && errno == 0;
+  if (!whole || !configure(option, value)) refuse(variable, text, expected);
+}
+
+void configureChecks(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (!text) return;
+  const std::string checks = text;
+  for (size_t begin = 0; begin < checks.size();) {
+    const size_t end = std::min(checks.find(',', begin), checks.size());
+    const std::string check = checks.substr(begin, end - begin);
+    if (check == "uninitialised") {
+      configure("checkUninitialised", 1);
+    } else if (check == "races") {
+      configure("checkRaces", 1);
+    } else {
+      refuse(variable, text, "races, uninitialised, or both with a comma");
+    }
+    begin = end + 1;
+  }
 }
 
 }  // namespace
@@ -73,29 +104,10 @@ bool configure(const char* name, uint64_t value) {
 }
 
 void configureFromEnvironment() {
-  if (const char* text = std::getenv("SOFTWARE_GPU_MEMORY")) {
-    require(configure("memoryBytes", number(text)));
-  }
-  if (const char* text = std::getenv("SOFTWARE_GPU_THREADS")) {
-    require(configure("threads", number(text)));
-  }
-  if (const char* text = std::getenv("SOFTWARE_GPU_SEED")) {
-    require(configure("adversarialSeed", number(text)));
-  }
-  if (const char* text = std::getenv("SOFTWARE_GPU_CHECKS")) {
-    const std::string checks = text;
-    for (size_t begin = 0; begin < checks.size();) {
-      const size_t end = std::min(checks.find(',', begin), checks.size());
-      const std::string check = checks.substr(begin, end - begin);
-      if (check == "uninitialised") {
-        configure("checkUninitialised", 1);
-      } else {
-        require(check == "races");
-        configure("checkRaces", 1);
-      }
-      begin = end + 1;
-    }
-  }
+  configureNumber("SOFTWARE_GPU_MEMORY", "memoryBytes", "a number of bytes");
+  configureNumber("SOFTWARE_GPU_THREADS", "threads", "1 to 256");
+  configureNumber("SOFTWARE_GPU_SEED", "adversarialSeed", "a whole number");
+  configureChecks("SOFTWARE_GPU_CHECKS");
 }
 
 void resetOptions() {
