@@ -34,17 +34,23 @@ export interface CudaDeviceOptions {
 /** The rest is for what the driver itself takes meanwhile: graphs, streams, the kernels' stacks. */
 const SHARE = 15 / 16;
 
+/** What the PTX of the kernels is for, at least: compute capability 8.0. */
+const LEAST_MAJOR = 8;
+
 /**
  * Opens the cuda device.
  *
  * @throws {CudaUnavailableError} When there is no driver, or no GPU.
  * @throws {CudaError} When the driver refuses.
- * @throws {SluiceError} `invalid_argument` when the device has not as much memory.
+ * @throws {SluiceError} `unsupported` when the GPU is too old, `invalid_argument` when it has not as
+ *   much memory.
  */
 export async function openCudaDevice(options: CudaDeviceOptions = {}): Promise<Device> {
   await using parts = new AsyncDisposableStack();
   const driver = parts.use(openDriver(options.driverPath));
-  const context = parts.use(new Context(new Gpu(driver, options.ordinal ?? 0)));
+  const gpu = new Gpu(driver, options.ordinal ?? 0);
+  checkCapability(gpu);
+  const context = parts.use(new Context(gpu));
   const before = context.memoryInfo();
   const pool = parts.use(new ChunkPool(context));
   const pinned = parts.use(new PinnedPool(context));
@@ -54,6 +60,15 @@ export async function openCudaDevice(options: CudaDeviceOptions = {}): Promise<D
   // Another process may have freed memory meanwhile.
   const kernelBytes = Math.max(0, before.free - free);
   return new CudaDevice({ driver, pool, pinned, kernels }, parts.move(), memoryBytes, kernelBytes);
+}
+
+function checkCapability({ name, computeCapability: { major, minor } }: Gpu): void {
+  if (major >= LEAST_MAJOR) return;
+  throw new SluiceError(
+    "unsupported",
+    `The cuda device needs a GPU of compute capability ${LEAST_MAJOR}.0 or more; ${name} has ` +
+      `${major}.${minor}`,
+  );
 }
 
 function capacity(wanted: number, free: number, chunkBytes: number): number {

@@ -353,6 +353,14 @@ softwareGpuTest("openCudaDevice() takes the device's memory, or less of it", asy
   await assert.rejects(capacity(undefined, 2), /there is no device 2/);
 });
 
+softwareGpuTest("openCudaDevice() refuses a GPU that cannot run its kernels", async (gpu) => {
+  gpu.control.configure({ computeCapability: 75 });
+  await assert.rejects(openCudaDevice({ driverPath: gpu.path }), {
+    code: "unsupported",
+    message: /^The cuda device needs a GPU of compute capability 8\.0 or more; .+ has 7\.5$/,
+  });
+});
+
 cudaTest(
   "upload() says how much a model needs when the device has less",
   async (device, { control }) => {
