@@ -242,7 +242,8 @@ function openingFailed(path: string, cause: unknown): CudaUnavailableError {
       cause,
     );
   }
-  const text = message(cause);
+  // Deno says twice what it could not do.
+  const text = message(cause).replace(/^(Could not open library: )\1/, "$1");
   if (/no such file|cannot find|could not be found|not found/i.test(text)) {
     return unavailable("not installed", path, text, "check the path", cause);
   }

@@ -49,7 +49,11 @@ function fakeTest(name: string, fake: FakeCuda, test: (path: string) => void): v
 }
 
 Deno.test("openDriver() says that a file is not there", () => {
-  assertUnavailable("/no/such/libcuda.so.1", "not installed", /\/no\/such\/libcuda\.so\.1/);
+  assertUnavailable(
+    "/no/such/libcuda.so.1",
+    "not installed",
+    /^CUDA driver \/no\/such\/libcuda\.so\.1: Could not open library: \/no\/such\/libcuda\.so\.1: /,
+  );
 });
 
 Deno.test("openDriver() says that a file is no library", async () => {
