@@ -3,7 +3,7 @@
  * these the kernels' cases let pass:
  *
  * ```sh
- * deno run --allow-all tests/kernels/mutation.ts
+ * deno task mutation
  * ```
  *
  * Survivors that behave as the kernel does are listed, with the reason, in equivalent_mutants.json.
