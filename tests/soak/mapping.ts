@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { seededRandom } from "../../models/random.ts";
 import { softwareGpu, withFreshDevice } from "../fixtures/software_gpu.ts";
 import { ok, RawDriver, withContext, words } from "../ffi/software_gpu/raw_driver.ts";
 
@@ -32,15 +33,6 @@ interface Reservation {
   readonly chunks: bigint;
 }
 
-/** Numbers of a seed, 0 to `below`. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor(state / 2 ** 32 * below);
-  };
-}
-
 /** Properties for `cuMemCreate`: pinned memory of device 0. */
 export const PROPERTIES: Uint8Array<ArrayBuffer> = new Uint8Array(32);
 new Uint32Array(PROPERTIES.buffer).set([1, 0, 1, 0]);
@@ -57,9 +49,10 @@ export const READ_WRITE: Uint8Array<ArrayBuffer> = new Uint8Array(
  */
 export function randomSteps(driver: RawDriver, seed: number, steps: number): number {
   const { cu, out } = driver;
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
+  const below = (limit: number) => Math.floor(random() * limit);
   const chunks: Chunk[] = [], reservations: Reservation[] = [], mappings: Mapping[] = [];
-  const any = <T>(list: readonly T[]): T | undefined => list[random(list.length)];
+  const any = <T>(list: readonly T[]): T | undefined => list[below(list.length)];
   const taken = () => chunks.reduce((sum, chunk) => sum + Number(chunk.chunks), 0);
   const overlaps = (begin: bigint, bytes: bigint) =>
     mappings.some(({ at, chunk }) => at < begin + bytes && begin < at + chunk.chunks * CHUNK);
@@ -75,7 +68,7 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
   const kinds: (() => void)[] = [
     function reserve() {
       if (reservations.length > 6) return;
-      const size = BigInt(1 + random(6));
+      const size = BigInt(1 + below(6));
       expect("reserve", cu.cuMemAddressReserve(out, size * CHUNK, 0n, 0n, 0n), 0);
       reservations.push({ begin: driver.handle(0), chunks: size });
     },
@@ -88,7 +81,7 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
       if (!busy) reservations.splice(reservations.indexOf(reservation), 1);
     },
     function create() {
-      const size = 1 + random(3);
+      const size = 1 + below(3);
       const fits = taken() + size <= MEMORY_CHUNKS;
       const bytes = BigInt(size) * CHUNK;
       expect("create", cu.cuMemCreate(out, bytes, PROPERTIES, 0n), fits ? 0 : 2);
@@ -106,7 +99,7 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
     function map() {
       const chunk = any(chunks), reservation = any(reservations);
       if (!chunk || !reservation) return;
-      const at = reservation.begin + BigInt(random(7)) * CHUNK;
+      const at = reservation.begin + BigInt(below(7)) * CHUNK;
       const bytes = chunk.chunks * CHUNK;
       const inside = reservations.some(({ begin, chunks: size }) =>
         begin <= at && at + bytes <= begin + size * CHUNK
@@ -137,7 +130,7 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
     function write() {
       const mapping = any(mappings);
       if (!mapping) return;
-      const mark = random(256);
+      const mark = below(256);
       const status = cu.cuMemsetD8_v2(mapping.at, mark, 1n);
       expect("write", status, mapping.accessible ? 0 : 1);
       if (mapping.accessible) mapping.chunk.mark = mark;
@@ -150,7 +143,7 @@ export function randomSteps(driver: RawDriver, seed: number, steps: number): num
   ];
 
   for (let step = 0; step < steps; step++) {
-    kinds[random(kinds.length)]();
+    kinds[below(kinds.length)]();
     const free = driver.handle(cu.cuMemGetInfo_v2(out, words(0n)));
     assert.equal(free, BigInt(MEMORY_CHUNKS - taken()) * CHUNK, `free memory, seed ${seed}`);
   }

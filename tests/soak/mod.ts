@@ -54,7 +54,7 @@ async function runDriver(sanitizer: Sanitizer, { times, seed }: Amount): Promise
 }
 
 /** Real PTX that the fuzzer mutates. */
-export async function ptxFiles(): Promise<string[]> {
+async function ptxFiles(): Promise<string[]> {
   const files: string[] = [];
   for (const folder of ["../kernels/ptx", "../../models/cuda/kernels"]) {
     const path = fileURLToPath(new URL(folder, import.meta.url));

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -230,6 +231,8 @@ void VirtualMemory::clear() {
   for (auto& [handle, chunk] : chunks_) chunk.budget->give(chunk.bytes);
   chunks_.clear();
   for (const auto& [begin, reservation] : reservations_) {
+    addressSpace().remove(begin, begin + reservation.bytes);
+    addressSpace().removeReservation(begin);
     retired().retire(pointer(begin), reservation.bytes);
   }
   reservations_.clear();

@@ -130,6 +130,23 @@ for (const accessible of [false, true]) {
   );
 }
 
+softwareGpuTest("a reset takes access away with what was mapped", (gpu) => {
+  const at = withContext(gpu, (driver) => {
+    const { cu } = driver;
+    const range = reserve(driver, 1n);
+    ok(cu.cuMemMap(range, CHUNK, 0n, create(driver), 0n));
+    ok(cu.cuMemSetAccess(range, CHUNK, READ_WRITE, 1n));
+    return range;
+  });
+  gpu.control.reset();
+  withContext(gpu, (driver) => {
+    const { cu, out } = driver;
+    const range = driver.handle(cu.cuMemAddressReserve(out, CHUNK, 0n, at, 0n));
+    assert.equal(cu.cuMemsetD8_v2(at, 1, 1n), Code.INVALID_VALUE);
+    ok(cu.cuMemAddressFree(range, CHUNK));
+  });
+});
+
 for (let seed = 1; seed <= 3; seed++) {
   softwareGpuTest(`random steps of virtual memory agree with the model, seed ${seed}`, (gpu) => {
     gpu.control.configure({ memoryBytes: MEMORY_BYTES });
