@@ -218,10 +218,7 @@ export class Lowering {
   }
 
   #result({ name, datatype }: TensorSpec): (ValueType & { name: string; place: Place }) | Tensor {
-    const value = this.value(name);
-    if (value === undefined) {
-      throw new SluiceError("invalid_argument", `output "${name}" is computed by no node`);
-    }
+    const value = this.value(name)!;
     if (value.datatype !== datatype) {
       throw new SluiceError(
         "invalid_argument",

@@ -13,6 +13,9 @@ import { aligned } from "./memory_plan.ts";
 import { OPERATORS } from "./operators/mod.ts";
 import { labelOf, type Operator, OperatorCall } from "./operators/operator.ts";
 
+/** Before this version operands were not broadcast as they are since. */
+const LEAST_OPSET = 7;
+
 /** A graph that iterations are planned from. */
 export interface PreparedGraph {
   /** Version of ONNX's operator set. */
@@ -41,9 +44,11 @@ export async function prepareGraph(
   read: (initializer: Initializer) => Promise<Tensor>,
 ): Promise<PreparedGraph> {
   const { opset } = graph;
+  checkOperatorSet(opset);
   const outputs = signature.outputs.map(({ name }) => name);
   const needed = neededNodes(graph.nodes, outputs);
   for (const node of needed) checkOperator(node);
+  checkDefinitions(needed, graph, signature);
   const constants = new Map<string, Tensor>();
   for (const name of new Set([...outputs, ...needed.flatMap(({ inputs }) => inputs)])) {
     const initializer = graph.initializers.get(name);
@@ -63,6 +68,39 @@ function neededNodes(nodes: readonly GraphNode[], outputs: readonly string[]): G
     for (const name of inputs) names.add(name);
     return true;
   }).reverse();
+}
+
+function checkOperatorSet(opset: number): void {
+  if (opset >= LEAST_OPSET) return;
+  throw new SluiceError(
+    "unsupported",
+    `version ${opset} of ONNX's operator set is not one that the cuda device runs: expected ` +
+      `${LEAST_OPSET} or newer`,
+  );
+}
+
+/** Every value has one definition, which stands before what reads it. */
+function checkDefinitions(
+  nodes: readonly GraphNode[],
+  { initializers }: Graph,
+  { inputs, outputs }: ModelSignature,
+): void {
+  const defined = new Set([...initializers.keys(), ...inputs.map(({ name }) => name)]);
+  for (const node of nodes) {
+    const refuse = (what: string) =>
+      new SluiceError("invalid_argument", `${labelOf(node)} ${what}`);
+    for (const name of node.inputs) {
+      if (name === "" || defined.has(name)) continue;
+      throw refuse(`reads "${name}", which no node before it computes`);
+    }
+    const [output] = node.outputs; // no operator here computes another
+    if (defined.has(output)) throw refuse(`computes "${output}", which is there already`);
+    defined.add(output);
+  }
+  for (const { name } of outputs) {
+    if (defined.has(name)) continue;
+    throw new SluiceError("invalid_argument", `output "${name}" is computed by no node`);
+  }
 }
 
 function checkOperator(node: GraphNode): void {

@@ -102,7 +102,7 @@ export function flattenedShape(shape: readonly number[], axis: number): number[]
 
 /** Without the axes named, all of size 1; without all such axes when none is named. */
 export function squeezedShape(shape: readonly number[], axes?: readonly number[]): number[] {
-  if (axes === undefined) return shape.filter((dim) => dim !== 1);
+  if (axes === undefined || axes.length === 0) return shape.filter((dim) => dim !== 1);
   const dropped = normalAxes(axes, shape.length);
   const wide = dropped.find((axis) => shape[axis] !== 1);
   if (wide === undefined) return shape.filter((_, axis) => !dropped.includes(axis));

@@ -7,6 +7,9 @@ import { datatypeOf, elementTypeName } from "../../onnx/element_types.ts";
 import { isKnownDatatype, numbersOf, tensorOf } from "./numbers.ts";
 import type { DeviceOperator, OperatorCall } from "./operator.ts";
 
+/** What integers are below, and their negatives not. */
+const BOUNDS = { INT32: 2 ** 31, INT64: 2 ** 63 };
+
 /** The row of the table. */
 export const cast: DeviceOperator = {
   infer(call) {
@@ -19,9 +22,16 @@ export const cast: DeviceOperator = {
     const { tensor, datatype, shape } = call.input(0);
     const to = target(call);
     if (tensor === undefined || to === datatype) return tensor;
-    return to !== undefined && isKnownDatatype(to)
-      ? tensorOf(to, shape, numbersOf(tensor))
-      : undefined;
+    if (to === undefined || !isKnownDatatype(to)) return undefined;
+    const values = numbersOf(tensor);
+    if (to !== "FP32") {
+      const bound = BOUNDS[to];
+      const outside = values.find((value) => !(Math.trunc(value) >= -bound && value < bound));
+      if (outside !== undefined) {
+        throw call.invalid(`turns ${outside} into ${to}, which has no such number`);
+      }
+    }
+    return tensorOf(to, shape, values);
   },
   lower(call, output, lowering) {
     lowering.define(call.node.outputs[0], output, lowering.place(call.input(0)));

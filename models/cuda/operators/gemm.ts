@@ -17,8 +17,10 @@ export const gemm: DeviceOperator = {
     const [m, n] = type.shape;
     const matrixShape = [m, n] as const;
     const c = call.optional(2) && call.real(2);
+    const beta = call.number("beta", 1);
     let own: Bias | undefined;
-    if (c !== undefined) {
+    // Zero times c is nothing, whatever c holds.
+    if (c !== undefined && beta !== 0) {
       const strides = biasStrides(c.shape, type.shape, matrixShape);
       if (strides === undefined) {
         throw new ShapeFault(`c of shape [${c.shape}] cannot be broadcast to [${type.shape}]`);
@@ -38,7 +40,7 @@ export const gemm: DeviceOperator = {
       transposedA: call.number("transA", 0) !== 0,
       transposedB: call.number("transB", 0) !== 0,
       alpha: call.number("alpha", 1),
-      beta: own === undefined ? 1 : call.number("beta", 1),
+      beta: own === undefined ? 1 : beta,
     };
     launchProduct(call, lowering, product, { ...tail, bias: own ?? tail.bias });
   },

@@ -5,7 +5,10 @@
  */
 import { byteLength, type Datatype, elementCount, type Tensor } from "../../tensor.ts";
 import { isNumeric, readNumbers } from "../../tensor_values.ts";
-import { broadcastStrides } from "../../onnx/shapes.ts";
+import { broadcastStrides, ShapeFault } from "../../onnx/shapes.ts";
+
+/** A few bytes of a request can ask for as large a value as they like; the host has other work. */
+const MOST_VALUES = 1 << 22;
 
 /** The values as numbers, exact up to 2^53. */
 export function numbersOf({ datatype, data }: Tensor): number[] {
@@ -37,8 +40,18 @@ export function tensorOf(
   return { name: "", datatype, shape, data };
 }
 
-/** The values of a tensor that is broadcast to `shape`, in row-major order. */
+/**
+ * The values of a tensor that is broadcast to `shape`, in row-major order.
+ *
+ * @throws {ShapeFault} When these are more than the host should compute.
+ */
 export function broadcastNumbers(tensor: Tensor, shape: readonly number[]): number[] {
+  if (!(elementCount(shape) <= MOST_VALUES)) {
+    throw new ShapeFault(
+      `a value of shape [${shape}] has more than ${MOST_VALUES} elements, the most that are computed ` +
+        "beforehand",
+    );
+  }
   const values = numbersOf(tensor);
   const strides = broadcastStrides(tensor.shape, shape);
   return Array.from({ length: elementCount(shape) }, (_, index) => {

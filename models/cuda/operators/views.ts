@@ -15,7 +15,7 @@ import type { DeviceOperator, OperatorCall } from "./operator.ts";
 export const identity: DeviceOperator = view((call) => call.input(0).shape);
 /** Another shape of as many elements. */
 export const reshape: DeviceOperator = view((call) => {
-  const target = call.setting(1) ?? call.numbers("shape");
+  const target = call.setting(1);
   if (target === undefined) throw call.invalid("has no shape to give");
   return reshapedShape(call.input(0).shape, target, call.number("allowzero", 0) !== 0);
 }, [1]);

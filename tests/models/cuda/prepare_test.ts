@@ -79,3 +79,79 @@ Deno.test("prepareGraph() refuses constants that do not go together", async () =
     message: 'operator Add (node "sum") cannot run: shapes [2] and [3] cannot be broadcast',
   });
 });
+
+Deno.test("prepareGraph() refuses values that are computed twice, too late or never", async () => {
+  const relu = (input: string, output: string): Node => ({
+    op: "Relu",
+    inputs: [input],
+    outputs: [output],
+  });
+  const cases: [readonly Node[], string][] = [
+    [
+      [relu("x", "h"), relu("h", "h"), relu("h", "y")],
+      'operator Relu (node "h") computes "h", which is there already',
+    ],
+    [
+      [relu("x", "a"), { op: "Add", inputs: ["x", "a"], outputs: ["y"] }],
+      'operator Relu (node "a") computes "a", which is there already',
+    ],
+    [
+      [relu("h", "y"), relu("x", "h")],
+      'operator Relu (node "y") reads "h", which no node before it computes',
+    ],
+    [[], 'output "y" is computed by no node'],
+    [[{ ...relu("x", "h"), outputs: ["h", "y"] }], 'output "y" is computed by no node'],
+  ];
+  for (const [nodes, message] of cases) {
+    await assert.rejects(prepared(model(nodes)), { code: "invalid_argument", message });
+  }
+});
+
+Deno.test("prepareGraph() refuses versions of the operator set that broadcast otherwise", async () => {
+  const old = onnxModel({
+    opset: 6,
+    inputs: [{ name: "x", datatype: "FP32", shape: [2, 2] }],
+    outputs: [{ name: "y", datatype: "FP32", shape: [2, 2] }],
+    initializers: VECTOR,
+    nodes: [{
+      op: "Add",
+      inputs: ["x", "a"],
+      outputs: ["y"],
+      attributes: { broadcast: { int: 1 }, axis: { int: 0 } },
+    }],
+  });
+  await assert.rejects(prepared(old), {
+    code: "unsupported",
+    message: "version 6 of ONNX's operator set is not one that the cuda device runs: expected 7 " +
+      "or newer",
+  });
+});
+
+Deno.test("prepareGraph() refuses constants that the host cannot hold, or no integer is", async () => {
+  const floats: Initializer = {
+    name: "a",
+    datatype: "FP32",
+    shape: [1],
+    raw: fixtures.fp32([NaN]),
+  };
+  const cast = { to: { int: 7 } };
+  const size: Initializer = { name: "size", datatype: "INT64", shape: [2], values: [1e5, 1e5] };
+  const cases: [readonly Node[], string][] = [
+    [
+      [{ op: "Cast", inputs: ["a"], outputs: ["i"], attributes: cast }],
+      'operator Cast (node "i") turns NaN into INT64, which has no such number',
+    ],
+    [
+      [{ op: "ConstantOfShape", inputs: ["size"], outputs: ["i"] }],
+      'operator ConstantOfShape (node "i") cannot run: a value of shape [100000,100000] has more ' +
+      "than 4194304 elements, the most that are computed beforehand",
+    ],
+  ];
+  for (const [nodes, message] of cases) {
+    const sum: Node = { op: "Add", inputs: ["x", "i"], outputs: ["y"] };
+    await assert.rejects(prepared(model([...nodes, sum], [floats, size])), {
+      code: "invalid_argument",
+      message,
+    });
+  }
+});

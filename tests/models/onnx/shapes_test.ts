@@ -68,6 +68,7 @@ Deno.test("flattenedShape() makes a matrix, wherever it is split", () => {
 
 Deno.test("squeezedShape() leaves axes of size 1 out, and no others", () => {
   assert.deepEqual(shapes.squeezedShape([1, 2, 1]), [2]);
+  assert.deepEqual(shapes.squeezedShape([1, 2, 1], []), [2]);
   assert.deepEqual(shapes.squeezedShape([1, 2, 1], [-1]), [1, 2]);
   assert.throws(
     () => shapes.squeezedShape([1, 2], [1]),
