@@ -180,6 +180,7 @@ class CudaDevice implements Device {
 
   /** Gives back what nobody uses: of the device at once, of the host when nothing runs. */
   trim(): Promise<void> {
+    if (this.#fault !== undefined) return Promise.resolve(); // the device takes nothing back any more
     this.#opened.pool.trim();
     if (this.#lanes.values().every(({ running }) => running === 0)) this.#opened.pinned.trim();
     return Promise.resolve();

@@ -81,6 +81,7 @@ export class Residency {
       this.#reservations.takeWeights(measured, holder, staged.persistentBytes);
       const executable = await staged.upload();
       const settled = await this.#probes.settle(model, staged, executable);
+      await this.#device.trim(); // what trials of large batches took
       const { nowMicros } = this.#scheduler;
       const loaded = new LoadedModel(settled, measured, executable, this.#limits, nowMicros);
       loaded.loadMicros = clock.nowMicros() - beganMicros;

@@ -66,6 +66,10 @@ Deno.test({
       },
     );
 
+    await t.step("loading leaves nothing behind but the models", async () => {
+      assert.doesNotMatch(await client.metrics(), /^sluice_memory_bytes\{model="",class="host"\}/m);
+    });
+
     await t.step("alone and at once, in batches of any size", async () => {
       for (const one of cases) check(await infer(url, one.model, one.inputs), one);
       const sent = Array.from(
