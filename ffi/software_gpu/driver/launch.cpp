@@ -71,6 +71,16 @@ void letPass(Stream& stream, uint64_t nanos) {
   progress().waitUntil(end, isPointless);
 }
 
+/// Runs the blocks. Adversarial: each run of a stream in an order of its own, a graph's node that runs
+/// again included, and in the same orders when all runs anew.
+void runBlocks(const Launch& launch, Stream& stream) {
+  const uint64_t seed = launch.options.adversarialSeed;
+  if (!seed) return processors().run(launch, stream.priority);
+  Launch mixed = launch;
+  mixed.options.adversarialSeed = seed + stream.kernels++ * 0xBF58476D1CE4E5B9u;
+  processors().run(mixed, stream.priority);
+}
+
 }  // namespace
 
 KernelLaunch::KernelLaunch(std::shared_ptr<Function> kernel, const Dimensions& dimensions,
@@ -120,9 +130,9 @@ void KernelLaunch::execute(Stream& stream) const {
     }
     if (isPointless()) return;
   }
-  if (!options().timed) return processors().run(launch_, stream.priority);
+  if (!options().timed) return runBlocks(launch_, stream);
   const uint64_t begin = deviceNanos();
-  if (!options().skipArithmetic) processors().run(launch_, stream.priority);
+  if (!options().skipArithmetic) runBlocks(launch_, stream);
   const uint64_t cost = kernelTable().cost(name, options().defaultKernelNanos);
   // The arithmetic's own time is part of the cost, as far as it goes.
   const uint64_t spent = deviceNanos() - begin;

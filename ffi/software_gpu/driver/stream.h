@@ -66,6 +66,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   /// Where the device's clock stands for this stream: ahead of the real one while a kernel of known
   /// cost is being pretended.
   uint64_t clock = 0;
+  /// How many kernels have run here in adversarial mode.
+  uint64_t kernels = 0;
 
   /// The capture that this stream takes part in; for capture.cpp.
   std::shared_ptr<Capture> capture;

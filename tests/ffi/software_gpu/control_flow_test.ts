@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
+import { KernelArguments } from "../../../ffi/cuda/arguments.ts";
 import { Context } from "../../../ffi/cuda/context.ts";
 import { CudaDevice } from "../../../ffi/cuda/device.ts";
 import { openDriver } from "../../../ffi/cuda/driver.ts";
+import { captureGraph } from "../../../ffi/cuda/graph.ts";
+import { KernelLaunch } from "../../../ffi/cuda/launch.ts";
+import { DeviceMemory } from "../../../ffi/cuda/memory.ts";
+import { loadModule } from "../../../ffi/cuda/module.ts";
+import { Stream } from "../../../ffi/cuda/stream.ts";
+import { cudaTest } from "../../fixtures/cuda.ts";
 import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
 import { CudaGpu } from "../../kernels/cuda_gpu.ts";
@@ -577,16 +584,10 @@ softwareGpuTest("adversarial mode poisons registers and shared memory", async (g
   assert.deepEqual(Array.from(y.data as Uint32Array), upTo(32).map(() => 0xffffffff));
 });
 
-softwareGpuTest("adversarial mode takes warps and blocks in an order of its seed", async (gpu) => {
-  const orders = new Set<string>();
-  for (const adversarialSeed of [0, 0, 1, 1, 2, 2]) {
-    gpu.control.configure({ adversarialSeed });
-    const y = output(new Uint32Array(32)), ticket = updated(new Uint32Array(1));
-    await run(
-      gpu,
-      ptxKernel(
-        2,
-        `
+/** Writes in which order warps were run: 32 numbers, by a ticket that has to be zero before. */
+const ORDER = ptxKernel(
+  2,
+  `
   mov.u32 %r5, %laneid;
   setp.ne.u32 %p0, %r5, 0;
   @%p0 exit;
@@ -595,13 +596,50 @@ softwareGpuTest("adversarial mode takes warps and blocks in an order of its seed
   mad.lo.u32 %r1, %r1, 128, %t;
   mad.wide.u32 %w0, %r0, 4, %a0;
   st.global.u32 [%w0], %r1;`,
-      ),
-      { arguments: [y, ticket], threads: 128, blocks: 8 },
-    );
+);
+
+softwareGpuTest("adversarial mode takes warps and blocks in an order of its seed", async (gpu) => {
+  const orders = new Set<string>();
+  for (const adversarialSeed of [0, 0, 1, 1, 2, 2]) {
+    gpu.control.configure({ adversarialSeed });
+    const y = output(new Uint32Array(32)), ticket = updated(new Uint32Array(1));
+    await run(gpu, ORDER, { arguments: [y, ticket], threads: 128, blocks: 8 });
     orders.add(Array.from(y.data as Uint32Array).join());
   }
   assert.equal(orders.size, 3, "Each seed has one order of its own");
 });
+
+cudaTest("adversarial mode takes another order in each run, the same ones anew", (context) => {
+  using module = loadModule(context, ORDER, "order");
+  using order = new DeviceMemory(context, 128);
+  using ticket = new DeviceMemory(context, 4);
+  const launch = new KernelLaunch(
+    module.function("kernel"),
+    { grid: [8], block: [128] },
+    new KernelArguments("pp").setAll(order.address, ticket.address),
+  );
+  const ordersOf = (replayed: boolean) => {
+    using stream = new Stream(context);
+    const iteration = () => {
+      ticket.fill({ bits: 32, value: 0 }, 0, 1, stream);
+      launch.enqueue(stream);
+    };
+    using graph = captureGraph(stream, iteration);
+    using exec = graph.instantiate();
+    return upTo(4).map(() => {
+      if (replayed) exec.launch(stream);
+      else iteration();
+      stream.synchronize();
+      const numbers = new Uint32Array(32);
+      order.read(numbers);
+      return numbers.join();
+    });
+  };
+  const enqueued = ordersOf(false);
+  assert.equal(new Set(enqueued).size, 4);
+  assert.deepEqual(ordersOf(false), enqueued);
+  assert.deepEqual(ordersOf(true), enqueued, "a graph's node has no order of its own");
+}, { adversarialSeed: 1 });
 
 softwareGpuTest(
   "what an instruction does not have is refused when the module is loaded",
