@@ -1,13 +1,11 @@
 #include "graph_exec.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "capture.h"
 #include "copy.h"
 #include "entry.h"
 #include "event.h"
-#include "host_call.h"
 #include "options.h"
 
 namespace sgpu {
@@ -71,29 +69,7 @@ void GraphRun::execute(Stream& stream) const {
   }
 }
 
-}  // namespace sgpu
-
-using namespace sgpu;
-
 namespace {
-
-std::shared_ptr<GraphExec> execOf(CUgraphExec handle) {
-  return graphExecs().get(asNumber(handle));
-}
-
-void instantiate(CUgraphExec* exec, CUgraph graph, uint64_t flags) {
-  constexpr uint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
-                             CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
-                             CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-  require(exec && (flags & ~known) == 0);
-  std::lock_guard lock(graphMutex());
-  auto made = std::make_shared<GraphExec>();
-  auto source = graphs().get(asNumber(graph));
-  made->context = source->context;
-  made->run = std::make_shared<GraphRun>(*source);
-  made->flags = flags;
-  *exec = asHandle<CUgraphExec>(graphExecs().add(made));
-}
 
 /// Events that a launch records, and its marks of them.
 using Records = std::vector<std::pair<std::shared_ptr<Event>, std::shared_ptr<Stamp>>>;
@@ -121,39 +97,6 @@ std::shared_ptr<const Operation> forLaunch(const std::shared_ptr<const GraphRun>
   }
   if (steps.empty()) return run;
   return std::make_shared<GraphRun>(std::move(steps));
-}
-
-void launch(GraphExec& exec, Stream& stream) {
-  std::lock_guard lock(exec.mutex);
-  if (stream.isCapturing.load(std::memory_order_acquire)) return submit(stream, exec.run);
-  Records records;
-  auto operation = forLaunch(exec.run, records);
-  exec.last = stream.enqueue(std::move(operation), {exec.last});
-  for (auto& [event, stamp] : records) {
-    std::lock_guard eventLock(event->mutex);
-    event->place = exec.last;
-    event->place.inside = stamp;
-    event->stamp = std::move(stamp);
-    event->isCaptured = false;
-  }
-}
-
-/// Replaces what one step does by something of the same type.
-template <class T>
-void replace(CUgraphExec handle, CUgraphNode node, std::shared_ptr<const T> operation) {
-  auto exec = execOf(handle);
-  std::lock_guard lock(exec->mutex);
-  std::vector<GraphRun::Step> steps = exec->run->steps;
-  auto step = std::find_if(steps.begin(), steps.end(),
-                           [&](const auto& one) { return one.node == asNumber(node); });
-  require(step != steps.end());
-  auto* before = dynamic_cast<const T*>(step->operation.get());
-  require(before);
-  if constexpr (std::is_same_v<T, KernelLaunch>) {
-    require(before->function->context == operation->function->context);
-  }
-  step->operation = std::move(operation);
-  exec->run = std::make_shared<GraphRun>(std::move(steps));
 }
 
 CUgraphExecUpdateResult compare(const GraphRun& old, const GraphRun& fresh, uint64_t& at) {
@@ -188,168 +131,45 @@ CUgraphExecUpdateResult compare(const GraphRun& old, const GraphRun& fresh, uint
   return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
-void update(CUgraphExec handle, CUgraph graph, CUgraphExecUpdateResult& result, CUgraphNode& at) {
-  auto exec = execOf(handle);
-  std::shared_ptr<const GraphRun> fresh;
-  {
-    std::lock_guard lock(graphMutex());
-    fresh = std::make_shared<GraphRun>(*graphs().get(asNumber(graph)));
-  }
-  std::lock_guard lock(exec->mutex);
-  uint64_t node = 0;
-  result = compare(*exec->run, *fresh, node);
-  at = asHandle<CUgraphNode>(node);
-  require(result == CU_GRAPH_EXEC_UPDATE_SUCCESS, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-  // Nodes of the graph that it was instantiated from still name the steps.
-  std::vector<GraphRun::Step> steps = exec->run->steps;
-  for (size_t i = 0; i < steps.size(); i++) steps[i].operation = fresh->steps[i].operation;
-  exec->run = std::make_shared<GraphRun>(std::move(steps));
-}
-
 }  // namespace
 
-SOFTWARE_GPU_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                                      unsigned long long flags) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] { instantiate(exec, graph, flags); });
+GraphExec::GraphExec(const Graph& graph, uint64_t flags)
+    : context(graph.context), flags(flags), run_(std::make_shared<GraphRun>(graph)) {}
+
+void GraphExec::launch(Stream& stream) {
+  std::lock_guard lock(mutex_);
+  if (stream.isCapturing.load(std::memory_order_acquire)) return submit(stream, run_);
+  Records records;
+  auto operation = forLaunch(run_, records);
+  last_ = stream.enqueue(std::move(operation), {last_});
+  for (auto& [event, stamp] : records) {
+    std::lock_guard eventLock(event->mutex);
+    event->place = last_;
+    event->place.inside = stamp;
+    event->stamp = std::move(stamp);
+    event->isCaptured = false;
+  }
 }
 
-SOFTWARE_GPU_API CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
-                                                       CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(params);
-    params->hErrNode_out = nullptr;
-    params->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
-    instantiate(exec, graph, params->flags);
-    params->result_out = CUDA_GRAPH_INSTANTIATE_SUCCESS;
-  });
+void GraphExec::change(uint64_t node, const std::function<void(GraphRun::Step&)>& how) {
+  std::lock_guard lock(mutex_);
+  std::vector<GraphRun::Step> steps = run_->steps;
+  auto step = std::find_if(steps.begin(), steps.end(),
+                           [&](const auto& one) { return one.node == node; });
+  require(step != steps.end());
+  how(*step);
+  run_ = std::make_shared<GraphRun>(std::move(steps));
 }
 
-SOFTWARE_GPU_API CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
-                                                CUgraphNode* errorNode, char* log,
-                                                size_t logBytes) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    if (errorNode) *errorNode = nullptr;
-    if (log && logBytes) *log = 0;
-    instantiate(exec, graph, 0);
-  });
+CUgraphExecUpdateResult GraphExec::update(const GraphRun& fresh, uint64_t& at) {
+  std::lock_guard lock(mutex_);
+  const CUgraphExecUpdateResult result = compare(*run_, fresh, at);
+  if (result != CU_GRAPH_EXEC_UPDATE_SUCCESS) return result;
+  // Nodes of the graph that it was instantiated from still name the steps.
+  std::vector<GraphRun::Step> steps = run_->steps;
+  for (size_t i = 0; i < steps.size(); i++) steps[i].operation = fresh.steps[i].operation;
+  run_ = std::make_shared<GraphRun>(std::move(steps));
+  return result;
 }
 
-SOFTWARE_GPU_API CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
-                                             CUgraphNode* errorNode, char* log, size_t logBytes) {
-  return cuGraphInstantiate_v2(exec, graph, errorNode, log, logBytes);
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] { graphExecs().remove(asNumber(exec)); });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(flags);
-    *flags = execOf(exec)->flags;
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  static Entry entry(__func__);
-  return entry.withContext([&](Context& context) {
-    execOf(exec);
-    refuseCaptured(*streamOf(stream, context));
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  static Entry entry(__func__);
-  return entry.withContext(
-      [&](Context& context) { launch(*execOf(exec), *streamOf(stream, context)); });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-                                               CUgraphExecUpdateResultInfo* info) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(info);
-    *info = {CU_GRAPH_EXEC_UPDATE_ERROR, nullptr, nullptr};
-    update(exec, graph, info->result, info->errorNode);
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode* errorNode,
-                                            CUgraphExecUpdateResult* result) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(errorNode && result);
-    *result = CU_GRAPH_EXEC_UPDATE_ERROR;
-    *errorNode = nullptr;
-    update(exec, graph, *result, *errorNode);
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
-                                                            const CUDA_KERNEL_NODE_PARAMS* params) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] { replace<KernelLaunch>(exec, node, launchOf(params)); });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                         const CUDA_KERNEL_NODE_PARAMS_v1* params) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] { replace<KernelLaunch>(exec, node, launchOf(params)); });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                         const CUDA_MEMCPY3D* params, CUcontext) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(params);
-    replace<Copy>(exec, node, copyOf(*params));
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
-                                                       const CUDA_HOST_NODE_PARAMS* params) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    require(params && params->fn);
-    replace<HostCall>(exec, node, std::make_shared<const HostCall>(params->fn, params->userData));
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                                             CUevent event) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    replace<RecordInGraph>(exec, node, std::make_shared<const RecordInGraph>(eventOf(event)));
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node,
-                                                           CUevent event) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    replace<WaitInGraph>(exec, node, std::make_shared<const WaitInGraph>(eventOf(event)));
-  });
-}
-
-SOFTWARE_GPU_API CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node,
-                                                unsigned enabled) {
-  static Entry entry(__func__);
-  return entry.withDriver([&] {
-    auto exec = execOf(handle);
-    std::lock_guard lock(exec->mutex);
-    std::vector<GraphRun::Step> steps = exec->run->steps;
-    auto step = std::find_if(steps.begin(), steps.end(),
-                             [&](const auto& one) { return one.node == asNumber(node); });
-    require(step != steps.end());
-    const CUgraphNodeType type = step->operation->type();
-    require(type == CU_GRAPH_NODE_TYPE_KERNEL || type == CU_GRAPH_NODE_TYPE_MEMCPY ||
-            type == CU_GRAPH_NODE_TYPE_MEMSET);
-    step->isEnabled = enabled != 0;
-    exec->run = std::make_shared<GraphRun>(std::move(steps));
-  });
-}
+}  // namespace sgpu

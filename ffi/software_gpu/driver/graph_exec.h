@@ -1,6 +1,8 @@
 /// Executable graphs: a graph's operations in an order that can be run again and again.
 #pragma once
 
+#include <functional>
+
 #include "graph.h"
 #include "launch.h"
 
@@ -26,13 +28,29 @@ class GraphRun : public Operation {
   const std::vector<Step> steps;
 };
 
-struct GraphExec {
+class GraphExec {
+ public:
+  /// Under the graphs' mutex.
+  /// @throws Failure 1 when the dependencies form a circle
+  GraphExec(const Graph& graph, uint64_t flags);
+
   uint64_t handle = 0;
-  std::shared_ptr<Context> context;      ///< the graph's
-  std::mutex mutex;                      ///< of what follows
-  std::shared_ptr<const GraphRun> run;   ///< replaced when something is set: launches keep theirs
-  Place last;                            ///< a launch comes behind the one before it
-  uint64_t flags = 0;
+  const std::shared_ptr<Context> context;  ///< the graph's
+  const uint64_t flags;
+
+  /// Runs behind the launch before; what is set later does not touch it.
+  void launch(Stream& stream);
+  /// Changes the step that was made from a node.
+  /// @throws Failure 1 when there is none
+  void change(uint64_t node, const std::function<void(GraphRun::Step&)>& how);
+  /// Does what another graph does, if the two differ in nothing else.
+  /// @param at The other's node that differs
+  CUgraphExecUpdateResult update(const GraphRun& fresh, uint64_t& at);
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const GraphRun> run_;  ///< replaced when something is set: launches keep theirs
+  Place last_;
 };
 
 Handles<GraphExec>& graphExecs();
