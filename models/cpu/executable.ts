@@ -13,6 +13,7 @@ import type {
   Step,
 } from "../device.ts";
 import { SluiceError, toSluiceError } from "../errors.ts";
+import { FailedIteration } from "../failed_iteration.ts";
 import { initialState } from "../initial_state.ts";
 import type { Model } from "../model.ts";
 import type { Tensor } from "../tensor.ts";
@@ -92,11 +93,15 @@ export class CpuExecutable implements Executable {
 
   start(lane: Lane, step: Step, expectedMicros: number, done: Done): void {
     if (!(lane instanceof CpuLane)) {
-      done(new Failure(new SluiceError("internal", `Lane ${lane.id} is not one of this device`)));
+      done(
+        new FailedIteration(
+          new SluiceError("internal", `Lane ${lane.id} is not one of this device`),
+        ),
+      );
       return;
     }
     if (this.#disposing !== undefined) {
-      done(new Failure(this.#disposedError()));
+      done(new FailedIteration(this.#disposedError()));
       return;
     }
     this.#inFlight++;
@@ -171,11 +176,11 @@ export class CpuExecutable implements Executable {
     return this.#states.join(states);
   }
 
-  #failure(cause: unknown, use: BindingUse | undefined): Failure {
+  #failure(cause: unknown, use: BindingUse | undefined): FailedIteration {
     use?.release();
-    if (!(cause instanceof OnnxRuntimeError)) return new Failure(toSluiceError(cause));
+    if (!(cause instanceof OnnxRuntimeError)) return new FailedIteration(toSluiceError(cause));
     const { name, version } = this.#model;
-    return new Failure(
+    return new FailedIteration(
       new SluiceError(
         "execution_failed",
         `Model "${name}" version ${version} failed on this input: ${innermost(cause.reason)}`,
@@ -225,17 +230,4 @@ class BindingUse implements IterationResult {
     this.#released = true;
     this.#pool.giveBack(this.entry, this.binding);
   }
-}
-
-/** An iteration that gave nothing. */
-class Failure implements IterationResult {
-  readonly deviceMicros = 0;
-  readonly outputs: readonly Tensor[] = [];
-  readonly error: SluiceError;
-
-  constructor(error: SluiceError) {
-    this.error = error;
-  }
-
-  release(): void {}
 }

@@ -14,6 +14,7 @@ import type {
   Step,
 } from "../device.ts";
 import { messageOf, SluiceError } from "../errors.ts";
+import { FailedIteration } from "../failed_iteration.ts";
 import { labelOf } from "../model_file.ts";
 import type { Model } from "../model.ts";
 import type { Tensor } from "../tensor.ts";
@@ -104,7 +105,7 @@ export class CudaExecutable implements Executable {
     } catch (cause) {
       // One whose launch has failed may run all the same: it goes with the executable.
       if (!(cause instanceof CudaError) && replay !== undefined) this.#replays.giveBack(replay);
-      done(new Failure(this.#error("could not be started", cause)));
+      done(new FailedIteration(this.#error("could not be started", cause)));
       return;
     }
     this.#inFlight++;
@@ -121,7 +122,7 @@ export class CudaExecutable implements Executable {
       if (fault !== undefined) throw fault;
       result = new Answer(replay, this.#replays);
     } catch (cause) {
-      result = new Failure(this.#error("failed", cause));
+      result = new FailedIteration(this.#error("failed", cause));
     }
     if (--this.#inFlight === 0) this.#whenIdle();
     done(result);
@@ -194,17 +195,4 @@ class Answer implements IterationResult {
     this.#released = true;
     this.#replays.giveBack(this.#replay);
   }
-}
-
-/** An iteration that gave nothing. */
-class Failure implements IterationResult {
-  readonly deviceMicros = 0;
-  readonly outputs: readonly Tensor[] = [];
-  readonly error: SluiceError;
-
-  constructor(error: SluiceError) {
-    this.error = error;
-  }
-
-  release(): void {}
 }
