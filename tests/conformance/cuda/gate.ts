@@ -10,8 +10,8 @@ import { type CudaModule, loadModule } from "../../../ffi/cuda/module.ts";
 import { PinnedMemory } from "../../../ffi/cuda/pinned.ts";
 import type { Stream } from "../../../ffi/cuda/stream.ts";
 
-/** Reads a word of host memory until it is no longer zero. */
-const PTX = `
+/** `gate(flag)`: reads a word of host memory until it is no longer zero. */
+export const GATE = `
 .version 7.0
 .target sm_70
 .address_size 64
@@ -38,7 +38,7 @@ export class Gate implements Disposable {
 
   /** A gate that is open. */
   constructor(context: Context) {
-    this.#module = loadModule(context, PTX, "gate");
+    this.#module = loadModule(context, GATE, "gate");
     this.#flag = new PinnedMemory(context, 4);
     const args = new KernelArguments(["pointer"]);
     args.set(0, this.#flag.live("cuLaunchKernel"));

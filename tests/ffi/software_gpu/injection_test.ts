@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { GATE } from "../../conformance/cuda/gate.ts";
 import { softwareGpuTest } from "../../fixtures/software_gpu.ts";
 import {
   Arguments,
   Code,
-  GATE,
   launch,
   ok,
   type RawDriver,

@@ -5,6 +5,7 @@
  * @module
  */
 import assert from "node:assert/strict";
+import { GATE } from "../../conformance/cuda/gate.ts";
 import type { SoftwareGpu } from "../../fixtures/software_gpu.ts";
 
 const out = "buffer", text = "buffer";
@@ -341,22 +342,6 @@ export const ADD = `${HEAD}
   ld.global.u32 %r1, [%a];
   add.u32 %r2, %r1, %r0;
   st.global.u32 [%a], %r2;
-  ret;
-}
-`;
-
-/** `gate(flag)`: runs until the word at `flag` is not zero. */
-export const GATE = `${HEAD}
-.visible .entry gate(.param .u64 flag)
-{
-  .reg .pred %closed;
-  .reg .b32 %word;
-  .reg .b64 %at;
-  ld.param.u64 %at, [flag];
-again:
-  ld.volatile.global.u32 %word, [%at];
-  setp.eq.u32 %closed, %word, 0;
-  @%closed bra again;
   ret;
 }
 `;
