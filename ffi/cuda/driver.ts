@@ -4,6 +4,7 @@
  * @module
  */
 import { CODE, CudaError, CudaUnavailableError, type CudaUnavailableReason } from "./errors.ts";
+import { libraryFileFault } from "./library_file.ts";
 import { OutParameter } from "./out_parameter.ts";
 import { Owned } from "./owned.ts";
 import { MINIMUM_VERSION, type SymbolName, SYMBOLS, type Symbols } from "./symbols.ts";
@@ -188,6 +189,8 @@ function openLibrary(path: string): CudaDriver {
 
 /** Makes sure that the file is a driver of a fit version, which it returns. */
 function probe(path: string): number {
+  const fault = libraryFileFault(path);
+  if (fault !== undefined) throw wrongLibrary(path, fault);
   let library: Deno.DynamicLibrary<typeof FIRST>;
   try {
     // Reading text and pinned memory needs the permission without a path.
@@ -247,6 +250,10 @@ function openingFailed(path: string, cause: unknown): CudaUnavailableError {
   if (/no such file|cannot find|could not be found|not found/i.test(text)) {
     return unavailable("not installed", path, text, "check the path", cause);
   }
+  return wrongLibrary(path, text, cause);
+}
+
+function wrongLibrary(path: string, text: string, cause?: unknown): CudaUnavailableError {
   return unavailable("wrong library", path, text, "name the driver's own, libcuda.so.1", cause);
 }
 

@@ -56,6 +56,15 @@ Deno.test("openDriver() says that a file is not there", () => {
   );
 });
 
+fakeTest("openDriver() says that a file is cut off, or for another processor", {}, (path) => {
+  const library = Deno.readFileSync(path);
+  Deno.writeFileSync(`${path}.cut`, library.subarray(0, 4096));
+  assertUnavailable(`${path}.cut`, "wrong library", /cut off: of \d+ bytes there are 4096/);
+  library[0x12] ^= 1;
+  Deno.writeFileSync(`${path}.other`, library);
+  assertUnavailable(`${path}.other`, "wrong library", /another processor/);
+});
+
 Deno.test("openDriver() says that a file is no library", async () => {
   await withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/libcuda.so.1`, "no library");
