@@ -6,6 +6,7 @@
 #include "../memory/places.h"
 #include "mbarrier.h"
 #include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

@@ -7,8 +7,9 @@
 
 #include "../compile/decode.h"
 #include "../memory/access.h"
-#include "modifiers.h"
 #include "float_format.h"
+#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

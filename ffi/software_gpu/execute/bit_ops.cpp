@@ -1,7 +1,8 @@
 #include "bit_operations.h"
 
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 #include "permute.h"
 
 namespace sgpu {

@@ -2,7 +2,8 @@
 /// and the next may take.
 #include "arithmetic.h"
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

@@ -2,7 +2,8 @@
 /// swapped, or their opposites.
 #include "float_operations.h"
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 #include "selection_ops.h"
 
 namespace sgpu {

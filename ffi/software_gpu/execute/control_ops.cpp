@@ -1,5 +1,6 @@
 /// Barriers and what else acts on a warp as a whole.
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 #include "warp.h"
 
 namespace sgpu {

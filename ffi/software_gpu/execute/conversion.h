@@ -2,7 +2,7 @@
 #pragma once
 
 #include "../compile/decode.h"
-#include "modifier_list.h"
+#include "modifiers.h"
 
 namespace sgpu {
 

@@ -6,6 +6,7 @@
 #include "directed_rounding.h"
 #include "float_operations.h"
 #include "move_ops.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

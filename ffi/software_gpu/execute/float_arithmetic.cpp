@@ -4,7 +4,8 @@
 
 #include "directed_rounding.h"
 #include "float_operations.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

@@ -2,6 +2,7 @@
 #include "conversion.h"
 #include "float_operations.h"
 #include "lanewise.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

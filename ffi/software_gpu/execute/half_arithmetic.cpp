@@ -4,7 +4,8 @@
 
 #include "arithmetic.h"
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 #include "transcendental.h"
 
 namespace sgpu {

@@ -3,7 +3,8 @@
 #include "arithmetic.h"
 #include "integer_operations.h"
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

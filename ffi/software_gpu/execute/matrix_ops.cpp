@@ -1,11 +1,12 @@
 /// Tiles of 8 by 8 values of 16 bits between shared memory and the registers of a warp: a row of
 /// 16 bytes at each address, one register for each tile.
 #include "matrix.h"
+#include "modifiers.h"
+#include "operands.h"
 
 #include <algorithm>
 
 #include "../memory/places.h"
-#include "modifiers.h"
 
 namespace sgpu {
 namespace {

@@ -1,13 +1,14 @@
 /// `mbarrier`: a barrier in 64 bits of shared memory, which counts arrivals and, for asynchronous
 /// copies, bytes. Who waits polls for the end of a phase.
 #include "mbarrier.h"
+#include "modifiers.h"
+#include "operands.h"
 
 #include <algorithm>
 #include <iterator>
 #include <string>
 
 #include "../memory/access.h"
-#include "modifiers.h"
 
 namespace sgpu {
 namespace {

@@ -11,6 +11,7 @@
 #include "../compile/decode.h"
 #include "../memory/places.h"
 #include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "fragments.h"
 #include "matrix.h"
-#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

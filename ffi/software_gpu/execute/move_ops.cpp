@@ -2,8 +2,8 @@
 #include "move_ops.h"
 
 #include "lanewise.h"
-#include "modifier_list.h"
 #include "modifiers.h"
+#include "operands.h"
 #include "special_registers.h"
 
 namespace sgpu {

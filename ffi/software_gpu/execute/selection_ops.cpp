@@ -5,7 +5,8 @@
 
 #include "float_operations.h"
 #include "lanewise.h"
-#include "modifier_list.h"
+#include "modifiers.h"
+#include "operands.h"
 
 namespace sgpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "../compile/decode.h"
-#include "modifiers.h"
 #include "float_format.h"
+#include "modifiers.h"
 #include "warp.h"
 
 namespace sgpu {
