@@ -19,7 +19,7 @@ export function checkSize(call: SymbolName, bytes: number): void {
   });
 }
 
-/** The error of an allocation; when there is no room, it says how much there is. */
+/** The error of an allocation on the device; when there is no room, it says how much there is. */
 export function allocationFailed(
   context: Context,
   call: SymbolName,

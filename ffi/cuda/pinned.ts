@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { allocationFailed, checkSize } from "./allocation.ts";
+import { checkSize } from "./allocation.ts";
 import type { Context } from "./context.ts";
 import { CODE, CudaError } from "./errors.ts";
 import { Owned } from "./owned.ts";
@@ -36,7 +36,14 @@ export class PinnedMemory extends Owned {
     checkSize("cuMemHostAlloc", bytes);
     const driver = context.enter();
     const status = driver.symbols.cuMemHostAlloc(driver.out.bytes, BigInt(bytes), 0);
-    if (status !== CODE.success) throw allocationFailed(context, "cuMemHostAlloc", status, bytes);
+    if (status !== CODE.success) {
+      const outOfMemory = {
+        text: `the system gives no ${bytes} bytes of pinned memory`,
+        hint: "Free memory of the host, or raise what this process may lock (ulimit -l).",
+      };
+      const options = status === CODE.outOfMemory ? outOfMemory : undefined;
+      throw driver.failure("cuMemHostAlloc", status, options);
+    }
     const address = driver.out.u64;
     super(context, `pinned memory of ${bytes} bytes`, address);
     this.context = context;

@@ -193,6 +193,15 @@ cudaTest("every failure of the driver's is an error that names the call", (conte
   }
 });
 
+cudaTest("pinned memory that is out says nothing of the device's", (context, { control }) => {
+  control.inject("cuMemHostAlloc", 1, 2);
+  assert.throws(() => new PinnedMemory(context, 4096), {
+    name: "CUDA_ERROR_OUT_OF_MEMORY",
+    text: "the system gives no 4096 bytes of pinned memory",
+    hint: "Free memory of the host, or raise what this process may lock (ulimit -l).",
+  });
+});
+
 cudaTest("without a stream a copy to the device is done for every stream", (context, gpu) => {
   using memory = new DeviceMemory(context, 64);
   using other = new DeviceMemory(context, 64);
