@@ -8,6 +8,9 @@ import { elementCount } from "../../tensor.ts";
 import type { DeviceOperator } from "./operator.ts";
 import { absorbTail, launchProduct, shifted } from "./product.ts";
 
+/** Of one node: a small request could ask for millions. */
+const MOST_LAUNCHES = 4096;
+
 /** The row of the table. */
 export const matmul: DeviceOperator = {
   infer(call) {
@@ -36,6 +39,12 @@ export const matmul: DeviceOperator = {
     } else if ([1, batch].includes(countA) && countB === batch) {
       launchProduct(call, lowering, { ...product, batch, ownA: countA > 1, ownB: true }, tail);
     } else {
+      if (batch > MOST_LAUNCHES) {
+        throw call.unsupported(
+          `broadcasts stacks [${stackA}] and [${stackB}], which takes ${batch} launches; the cuda ` +
+            `device does ${MOST_LAUNCHES}`,
+        );
+      }
       const [placesA, placesB] = [stackA, stackB].map((own) => placesIn(own, stack));
       for (let i = 0; i < batch; i++) {
         launchProduct(call, lowering, {

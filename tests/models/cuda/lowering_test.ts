@@ -321,6 +321,12 @@ Deno.test("planIteration() refuses what is larger than kernels count", async () 
     code: "unsupported",
     message: 'operator MatMul (node "y") has 4194241 rows: too many for the cuda device',
   });
+  const stacks = await prepared(modelWith([product], [weights("w", [1, 3000, 1, 1], 1)]));
+  assert.throws(() => planFor(stacks, [sized(3000, 1, 1, 1)]), {
+    code: "unsupported",
+    message: 'operator MatMul (node "y") broadcasts stacks [3000,1] and [1,3000], which takes ' +
+      "9000000 launches; the cuda device does 4096",
+  });
   const sum: Node = { op: "Add", inputs: ["x", "w"], outputs: ["y"] };
   const square = await prepared(modelWith([sum], [weights("w", [50_000], 1)]));
   assert.throws(() => planFor(square, [sized(50_000, 1)]), {
