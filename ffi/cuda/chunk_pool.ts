@@ -95,13 +95,19 @@ export class ChunkPool extends Owned {
   take(count: number): Chunk[] {
     this.live("cuMemCreate");
     checkCount("cuMemCreate", count);
+    const missing = count - this.#pooled.length;
     const created: Chunk[] = [];
-    try {
-      while (this.#pooled.length + created.length < count) created.push(this.#create(count));
-    } catch (error) {
+    const driver = this.context.enter();
+    const size = BigInt(this.chunkBytes);
+    while (created.length < missing) {
+      const status = driver.symbols.cuMemCreate(driver.out.bytes, size, this.#properties, 0n);
+      if (status === CODE.success) {
+        created.push(driver.out.u64);
+        continue;
+      }
       // Not kept: whoever failed may free what is pooled and ask for memory of another kind.
       for (const chunk of created) this.#release(chunk);
-      throw error;
+      throw allocationFailed(this.context, "cuMemCreate", status, missing * this.chunkBytes);
     }
     const reused = this.#pooled.splice(this.#pooled.length - (count - created.length));
     const chunks = [...reused, ...created];
@@ -142,20 +148,6 @@ export class ChunkPool extends Owned {
   /** Gives all chunks back. */
   protected override release(): void {
     this.trim();
-  }
-
-  #create(count: number): Chunk {
-    const driver = this.context.enter();
-    const status = driver.symbols.cuMemCreate(
-      driver.out.bytes,
-      BigInt(this.chunkBytes),
-      this.#properties,
-      0n,
-    );
-    if (status !== CODE.success) {
-      throw allocationFailed(this.context, "cuMemCreate", status, count * this.chunkBytes);
-    }
-    return driver.out.u64;
   }
 
   #release(chunk: Chunk): void {

@@ -39,7 +39,11 @@ cudaTest("take() leaves all as it was when there is no room", (context) => {
   using pool = new ChunkPool(context);
   pool.give(pool.take(3));
   const { free } = context.memoryInfo();
-  fails(OUT_OF_MEMORY, "cuMemCreate", () => pool.take(9));
+  assert.throws(() => pool.take(9), {
+    call: "cuMemCreate",
+    code: OUT_OF_MEMORY,
+    text: `no room for ${12 * MIB} bytes; ${free} of ${16 * MIB} are free`,
+  });
   assert.deepEqual(pool.counts, { created: 3, pooled: 3, taken: 0 });
   assert.equal(context.memoryInfo().free, free);
   pool.give(pool.take(8));
