@@ -179,6 +179,11 @@ function hostBytes(call: SymbolName, view: HostBytes): Uint8Array<ArrayBuffer> {
       hint: "Keep pinned memory until the last copy that uses it.",
     });
   }
+  if (buffer.resizable) {
+    throw new CudaError(call, CODE.invalidValue, "the host memory may shrink beneath the copy", {
+      hint: "Expected a buffer of a fixed length.",
+    });
+  }
   return view instanceof Uint8Array
     ? view as Uint8Array<ArrayBuffer>
     : new Uint8Array(buffer, view.byteOffset, view.byteLength);

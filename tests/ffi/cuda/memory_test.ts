@@ -229,3 +229,11 @@ cudaTest("PinnedMemory is not freed while something else may reach it", (context
   transferred.transfer();
   context.driver.check("cuMemFreeHost", context.driver.symbols.cuMemFreeHost(address));
 });
+
+cudaTest("copies refuse host memory that may shrink beneath them", (context) => {
+  using memory = new DeviceMemory(context, 64);
+  using stream = new Stream(context);
+  const view = new Uint8Array(new ArrayBuffer(64, { maxByteLength: 128 }));
+  fails(INVALID_VALUE, "cuMemcpyHtoDAsync_v2", () => memory.write(view, 0, stream));
+  fails(INVALID_VALUE, "cuMemcpyDtoHAsync_v2", () => memory.read(view, 0, stream));
+});
