@@ -1,5 +1,5 @@
-// From a module to a program: for each function its flow graph, the lives of its registers, their
-// slots, and one op for each instruction.
+/// From a module to a program: for each function its flow graph, the lives of its registers, their
+/// slots, and one op for each instruction.
 #include <algorithm>
 #include <stdexcept>
 

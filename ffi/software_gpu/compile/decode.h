@@ -33,8 +33,8 @@ class Decoding {
   /// Of `d|p`: index of p, or kNoSlot.
   virtual uint32_t secondPredicate(const ptx::Operand& operand) = 0;
   /// Width in bits of the register behind an operand, 1 for a predicate: PTX lets a register be
-  /// wider than the instruction's type (`ld.u8 %r`, `cvt.u32.u16`). 16-bit registers report 16 and lie
-  /// in 32-bit slots with their upper half unspecified on reading, so handlers mask it.
+  /// wider than the instruction's type (`ld.u8 %r`, `cvt.u32.u16`). 16-bit registers report 16 and
+  /// lie in 32-bit slots with their upper half unspecified on reading, so handlers mask it.
   virtual unsigned registerBits(const ptx::Operand& operand) = 0;
   /// Name of the special register that an operand is (`%clock64`), nullptr for any other operand.
   virtual const char* special(const ptx::Operand& operand) = 0;
@@ -50,9 +50,8 @@ using Decoder = void (*)(const ptx::Instruction& instruction, Decoding& decoding
 
 /// What an instruction does with its operands, for liveness.
 enum class Writes : uint8_t {
-  First,     ///< the first operand (register, pair `d|p`, or every element of a vector)
+  First,  ///< the first operand (register, pair `d|p`, or every element of a vector)
   Nothing,
-  FirstTwo,  ///< e.g. none of today's common opcodes; kept for completeness of a row
 };
 
 struct OpcodeRow {
@@ -61,17 +60,17 @@ struct OpcodeRow {
   Writes writes = Writes::First;
 };
 
-// One table per family. `bra`, `brx`, `call`, `ret` and `exit` are the compiler's and the warp's own.
-/// `bar` and `barrier` in all forms (only `.red` writes its first operand), `nanosleep`, `trap`, ...
-std::vector<OpcodeRow> controlOpcodes();
-std::vector<OpcodeRow> arithmeticOpcodes();   // add sub mul mad fma div rem min max neg abs ... (integer and float)
-std::vector<OpcodeRow> bitOpcodes();          // and or xor not shl shr bfe bfi prmt lop3 shf popc clz brev ...
-std::vector<OpcodeRow> comparisonOpcodes();   // setp set selp slct testp
-std::vector<OpcodeRow> conversionOpcodes();   // cvt cvta mov (and vector packing)
-std::vector<OpcodeRow> memoryOpcodes();       // ld ldu st prefetch isspacep ...
-std::vector<OpcodeRow> atomicOpcodes();       // atom red fence membar
-std::vector<OpcodeRow> warpOpcodes();         // shfl vote match redux activemask elect ...
-std::vector<OpcodeRow> matrixOpcodes();       // mma wmma ldmatrix stmatrix movmatrix
-std::vector<OpcodeRow> asyncOpcodes();        // cp.async, mbarrier
+// One table per family. `bra`, `brx`, `call`, `ret` and `exit` are the compiler's and the warp's
+// own.
+std::vector<OpcodeRow> controlOpcodes();     ///< bar, barrier, nanosleep, trap ...
+std::vector<OpcodeRow> arithmeticOpcodes();  ///< add, mul, fma, div, min ... of integers and floats
+std::vector<OpcodeRow> bitOpcodes();         ///< and, shl, bfe, prmt, lop3, shf, popc ...
+std::vector<OpcodeRow> comparisonOpcodes();  ///< setp, set, selp, slct, testp
+std::vector<OpcodeRow> conversionOpcodes();  ///< cvt, cvta, mov with the packing of vectors
+std::vector<OpcodeRow> memoryOpcodes();      ///< ld, ldu, st, prefetch, isspacep ...
+std::vector<OpcodeRow> atomicOpcodes();      ///< atom, red, fence, membar
+std::vector<OpcodeRow> warpOpcodes();        ///< shfl, vote, match, redux, activemask, elect ...
+std::vector<OpcodeRow> matrixOpcodes();      ///< mma, wmma, ldmatrix, stmatrix, movmatrix
+std::vector<OpcodeRow> asyncOpcodes();       ///< cp.async, mbarrier
 
 }  // namespace sgpu

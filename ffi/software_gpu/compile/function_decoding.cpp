@@ -14,18 +14,6 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
-const char* nameOf(Space space) {
-  switch (space) {
-    case Space::Generic: return "generic";
-    case Space::Global: return "global";
-    case Space::Shared: return "shared";
-    case Space::Local: return "local";
-    case Space::Const: return "const";
-    case Space::Param: return "param";
-  }
-  return "";
-}
-
 uint64_t lowBits(uint64_t value, unsigned bits) {
   return bits >= 64 ? value : value & ((uint64_t(1) << bits) - 1);
 }

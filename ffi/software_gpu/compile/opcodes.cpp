@@ -27,9 +27,10 @@ const OpcodeRow* findOpcode(const std::string& opcode) {
 size_t resultCount(const ptx::Instruction& instruction) {
   const OpcodeRow* row = findOpcode(instruction.opcode);
   if (!row) return 0;
+  // Of barriers only reductions have a result.
   bool barrier = instruction.opcode == "bar" || instruction.opcode == "barrier";
   if (barrier && !instruction.has("red")) return 0;
-  return row->writes == Writes::First ? 1 : row->writes == Writes::FirstTwo ? 2 : 0;
+  return row->writes == Writes::First ? 1 : 0;
 }
 
 }  // namespace sgpu

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <queue>
+#include <utility>
 
 #include "../execute/op.h"
 

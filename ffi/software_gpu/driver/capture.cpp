@@ -1,6 +1,7 @@
 #include "capture.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "entry.h"
 

@@ -3,6 +3,7 @@
 
 #include <thread>
 #include <unordered_map>
+#include <utility>
 
 #include "event.h"
 #include "graph.h"

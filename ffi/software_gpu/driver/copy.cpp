@@ -1,5 +1,6 @@
 #include "copy.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 

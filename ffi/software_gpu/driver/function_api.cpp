@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "entry.h"
 #include "launch.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <random>
 
-#include "capture.h"
 #include "entry.h"
 
 namespace sgpu {

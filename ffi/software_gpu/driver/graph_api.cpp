@@ -1,5 +1,6 @@
 /// Graphs as structures: making and copying them, what comes behind what.
 #include <algorithm>
+#include <utility>
 
 #include "entry.h"
 #include "graph.h"

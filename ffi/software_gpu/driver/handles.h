@@ -42,10 +42,9 @@ class Handles {
 
   /// @throws Failure 400, or 1 for none at all
   std::shared_ptr<T> get(uint64_t handle) const {
-    std::shared_lock lock(mutex_);
-    auto found = objects_.find(handle);
-    if (found == objects_.end()) fail(handle ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE);
-    return found->second;
+    auto object = find(handle);
+    if (!object) refuse(handle);
+    return object;
   }
 
   std::shared_ptr<T> find(uint64_t handle) const {
@@ -58,7 +57,7 @@ class Handles {
   std::shared_ptr<T> remove(uint64_t handle) {
     std::unique_lock lock(mutex_);
     auto found = objects_.find(handle);
-    if (found == objects_.end()) fail(handle ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE);
+    if (found == objects_.end()) refuse(handle);
     std::shared_ptr<T> object = std::move(found->second);
     objects_.erase(found);
     return object;
@@ -85,6 +84,10 @@ class Handles {
   }
 
  private:
+  [[noreturn]] static void refuse(uint64_t handle) {
+    fail(handle ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_INVALID_VALUE);
+  }
+
   const Kind kind_;
   mutable std::shared_mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<T>> objects_;

@@ -1,5 +1,6 @@
 #include "launch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 

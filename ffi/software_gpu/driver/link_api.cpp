@@ -2,8 +2,6 @@
 #include "image.h"
 #include "link.h"
 
-#include <cstring>
-
 namespace sgpu {
 
 Handles<Link>& links() {

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cstring>
 
 #include "capture.h"
 #include "entry.h"

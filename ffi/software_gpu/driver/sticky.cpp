@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
-#include <memory>
 #include <mutex>
 
 #include "progress.h"

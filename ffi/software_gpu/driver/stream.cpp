@@ -1,10 +1,10 @@
 #include "stream.h"
 
 #include <system_error>
+#include <thread>
 
 #include "../execute/fault.h"
 #include "../memory/retired.h"
-#include "capture.h"
 #include "entry.h"
 #include "progress.h"
 #include "sticky.h"

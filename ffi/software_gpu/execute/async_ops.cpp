@@ -2,6 +2,7 @@
 /// Normally they happen at once. Adversarial mode, and the launch's checks, hold them back: until
 /// the wait the destination is poisoned, or counts as never written.
 #include <algorithm>
+#include <cstring>
 
 #include "../memory/places.h"
 #include "mbarrier.h"

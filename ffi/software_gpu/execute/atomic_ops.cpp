@@ -208,9 +208,9 @@ Handler operationOf(const Instruction& instruction, Decoding& decoding) {
 
 void decode(const Instruction& instruction, Decoding& decoding, Op& op, bool hasResult) {
   allowOnly(instruction, decoding,
-            {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas", "noftz", "relaxed",
-             "acquire", "release", "acq_rel", "global", "shared", "shared::", "v2", "v4", "v8",
-             "L2::"});
+            {"add", "min", "max", "inc", "dec", "and", "or", "xor", "exch", "cas", "noftz",
+             "relaxed", "acquire", "release", "acq_rel", "global", "shared", "shared::", "v2", "v4",
+             "v8", "L2::"});
   const unsigned first = hasResult ? 1 : 0;
   const Address address =
       decodeAddress(instruction.operands[first], sgpu::spaceOf(instruction), decoding, op);

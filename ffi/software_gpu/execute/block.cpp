@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "interpreter.h"
 #include "launch.h"

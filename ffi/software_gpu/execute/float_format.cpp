@@ -1,5 +1,7 @@
 #include "float_format.h"
 
+#include <algorithm>
+
 namespace sgpu {
 
 uint32_t FloatFormat::largest() const {

@@ -1,5 +1,5 @@
-/// What float instructions compute, lane by lane. A NaN that one makes is some NaN: sign and payload are
-/// the host's, where a device has its canonical one.
+/// What float instructions compute, lane by lane. A NaN that one makes is some NaN: sign and payload
+/// are the host's, where a device has its canonical one.
 #pragma once
 
 #include <cmath>

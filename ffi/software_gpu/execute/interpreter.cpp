@@ -1,6 +1,7 @@
 #include "interpreter.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "../memory/shadow.h"
 #include "paths.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "../compile/program.h"
@@ -15,12 +14,17 @@ namespace sgpu {
 
 /// How kernels run; set from outside, copied into each launch.
 struct ExecutionOptions {
-  uint64_t instructionBudget = 0;  ///< warp instructions of one launch; 0: no bound. Beyond it: 702
-  uint64_t adversarialSeed = 0;    ///< 0: functional. Else random order of warps and blocks, poisoned
-                                   ///< shared memory and registers, late asynchronous copies
-  bool checkUninitialised = false; ///< reads of memory that nobody wrote are faults
-  bool checkRaces = false;         ///< shared memory touched on both sides of a missing barrier is a fault
-  uint32_t stackBytes = 16384;     ///< local memory of one thread
+  /// Warp instructions of one launch; 0: no bound. Beyond it: 702.
+  uint64_t instructionBudget = 0;
+  /// 0: functional. Else random order of warps and blocks, poisoned shared memory and registers,
+  /// late asynchronous copies.
+  uint64_t adversarialSeed = 0;
+  /// Reads of memory that nobody wrote are faults.
+  bool checkUninitialised = false;
+  /// Shared memory touched on both sides of a missing barrier is a fault.
+  bool checkRaces = false;
+  /// Local memory of one thread.
+  uint32_t stackBytes = 16384;
 };
 
 struct Launch {

@@ -5,6 +5,7 @@
 #include "operands.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "../memory/places.h"
 

@@ -42,7 +42,8 @@ struct Mbarrier {
 };
 
 enum class Action : uint8_t {
-  Initialise, Invalidate, Arrive, ArriveAndDrop, ArriveAndExpect, Expect, Complete, Test, TestParity,
+  Initialise, Invalidate, Arrive, ArriveAndDrop, ArriveAndExpect, Expect, Complete, Test,
+  TestParity,
 };
 
 // Slots: 0 the address, 1 the result (a state or a predicate), 2 the operand: a count, a number of

@@ -1,6 +1,5 @@
 /// `mma.sync`: d = a * b + c on fragments whose layout the ISA fixes.
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <type_traits>

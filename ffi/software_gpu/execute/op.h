@@ -26,12 +26,14 @@ enum class Flow : uint8_t {
   Exit,
   Barrier,         ///< of the block, see `BarrierKind`
   Yield,           ///< the time slice ends here: `nanosleep`
-  Meet,  ///< a `.sync` of lanes: waits for the living lanes that `slots[kMembers]` names, then `Next`;
-         ///< without a handler (`bar.warp.sync`) lanes may wait at different places
+  /// A `.sync` of lanes: waits for the living lanes that `slots[kMembers]` names, then `Next`;
+  /// without a handler (`bar.warp.sync`) lanes may wait at different places.
+  Meet,
 };
 
 /// `Op::variant` of `Flow::Barrier`. slots[0]: 32-bit id; slots[1]: 32-bit count of threads or
-/// kNoSlot; of reductions slots[2] is the result, slots[3] the predicate, which `immediate` 1 negates.
+/// kNoSlot; of reductions slots[2] is the result, slots[3] the predicate, which `immediate` 1
+/// negates.
 enum class BarrierKind : uint8_t { Sync, Arrive, CountTrue, AllTrue, AnyTrue };
 
 /// The operand of a `Flow::Meet` that holds each lane's member mask; kNoSlot names all lanes.

@@ -2,7 +2,6 @@
 /// `lane * (elements of a lane) + e` of the matrix, by rows; where lanes have more elements than
 /// the matrix, the matrix repeats.
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include "../memory/access.h"
@@ -75,9 +74,10 @@ void moveMatrix(const Op& op, Warp& warp, uint32_t mask) {
   const uint32_t alignment = std::min<uint32_t>(16, length * sizeof(Raw));
   Raw* line[32];
   for (uint32_t i = 0; i < lines; i++) {
-    line[i] = reinterpret_cast<Raw*>(access(
-        op, warp, 0, static_cast<Space>(movement.space), address + uint64_t(i) * stride * sizeof(Raw),
-        length * sizeof(Raw), alignment, kLoad ? Access::Read : Access::Write));
+    const uint64_t at = address + uint64_t(i) * stride * sizeof(Raw);
+    line[i] = reinterpret_cast<Raw*>(access(op, warp, 0, static_cast<Space>(movement.space), at,
+                                            length * sizeof(Raw), alignment,
+                                            kLoad ? Access::Read : Access::Write));
   }
   constexpr unsigned kPerRegister = sizeof(Raw) < 4 ? 4 / sizeof(Raw) : 1;
   forEachElement({movement.rows, movement.columns, movement.registers}, kPerRegister,

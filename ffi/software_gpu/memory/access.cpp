@@ -8,18 +8,6 @@ namespace {
 
 using ptx::Space;
 
-const char* nameOf(Space space) {
-  switch (space) {
-    case Space::Generic: return "generic";
-    case Space::Global: return "global";
-    case Space::Shared: return "shared";
-    case Space::Local: return "local";
-    case Space::Const: return "constant";
-    case Space::Param: return "parameter";
-  }
-  return "unknown";
-}
-
 const char* nameOf(Access kind) {
   if (kind == Access::Atomic) return "atomic operation";
   return writes(kind) ? "write" : "read";

@@ -1,5 +1,6 @@
 #include "address_space.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace sgpu {
@@ -133,14 +134,6 @@ std::string AddressSpace::describe(uint64_t address) const {
            std::to_string(next->second.end - next->first);
   }
   return "in no allocation";
-}
-
-void AddressSpace::clear() {
-  std::unique_lock lock(mutex_);
-  ranges_.clear();
-  freed_.clear();
-  reservations_.clear();
-  generation_.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace sgpu

@@ -39,8 +39,6 @@ class AddressSpace {
   /// Where an address that no range holds lies: `64 bytes behind the end of an allocation of 1024`,
   /// `in an allocation that was freed`, `in an address range that is reserved and not mapped`.
   std::string describe(uint64_t address) const;
-  /// As if nothing had ever been there.
-  void clear();
 
  private:
   using Ranges = std::map<uint64_t, Range>;

@@ -171,7 +171,8 @@ void findShared(const Op& op, Warp& warp, uint32_t mask, const Request& request,
                        places);
 }
 
-void findSharedWide(const Op& op, Warp& warp, uint32_t mask, const Request& request, Places& places) {
+void findSharedWide(const Op& op, Warp& warp, uint32_t mask, const Request& request,
+                    Places& places) {
   findWithin<uint64_t>(op, warp, mask, request, Space::Shared, warp.shared, warp.sharedBytes,
                        places);
 }
@@ -180,7 +181,8 @@ void findLocal(const Op& op, Warp& warp, uint32_t mask, const Request& request, 
   findStacks<uint32_t>(op, warp, mask, request, places);
 }
 
-void findLocalWide(const Op& op, Warp& warp, uint32_t mask, const Request& request, Places& places) {
+void findLocalWide(const Op& op, Warp& warp, uint32_t mask, const Request& request,
+                   Places& places) {
   findStacks<uint64_t>(op, warp, mask, request, places);
 }
 
@@ -188,7 +190,8 @@ void findParam(const Op& op, Warp& warp, uint32_t mask, const Request& request, 
   findParams<uint32_t>(op, warp, mask, request, places);
 }
 
-void findParamWide(const Op& op, Warp& warp, uint32_t mask, const Request& request, Places& places) {
+void findParamWide(const Op& op, Warp& warp, uint32_t mask, const Request& request,
+                   Places& places) {
   findParams<uint64_t>(op, warp, mask, request, places);
 }
 

@@ -18,6 +18,18 @@ const std::unordered_map<std::string_view, Type>& typeNames() {
 
 }  // namespace
 
+const char* nameOf(Space space) {
+  switch (space) {
+    case Space::Generic: return "generic";
+    case Space::Global: return "global";
+    case Space::Shared: return "shared";
+    case Space::Local: return "local";
+    case Space::Const: return "constant";
+    case Space::Param: return "parameter";
+  }
+  return "unknown";
+}
+
 unsigned bitsOf(Type type) {
   switch (type) {
     case Type::None: return 0;

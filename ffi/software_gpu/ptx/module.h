@@ -13,6 +13,9 @@ namespace sgpu::ptx {
 /// State spaces, PTX ISA 5.1. `Generic` is an address whose space is known only at run time.
 enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param };
 
+/// For messages: `constant`.
+const char* nameOf(Space space);
+
 /// Fundamental and packed types, PTX ISA 5.2. `None` is an instruction without a type.
 enum class Type : uint8_t {
   None, Pred,
@@ -63,7 +66,7 @@ struct Instruction {
   int guard = -1;             ///< predicate register, or -1
   bool guardNegated = false;
   std::string opcode;                  ///< the first word: `ld`, `mma`, `setp`
-  List<std::string> modifiers;  ///< the other words, types included, in order
+  List<std::string> modifiers;         ///< the other words, types included, in order
   Type type = Type::None;              ///< the last modifier that is a type
   List<Operand> operands;
   uint32_t line = 0;
@@ -110,7 +113,8 @@ struct Function {
   std::vector<Variable> variables;    ///< declared in the body: shared, local, param of calls
   std::vector<Instruction> code;
   std::unordered_map<std::string, uint32_t> labels;  ///< to an index in `code`, may be its end
-  std::unordered_map<std::string, std::vector<std::string>> targets;  ///< `.branchtargets`, `.calltargets`
+  /// `.branchtargets` and `.calltargets`.
+  std::unordered_map<std::string, std::vector<std::string>> targets;
   /// `.callprototype`: sizes and alignments of what an indirect call passes.
   struct Prototype { std::vector<Variable> params, results; };
   std::unordered_map<std::string, Prototype> prototypes;

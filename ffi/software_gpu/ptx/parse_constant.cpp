@@ -1,4 +1,4 @@
-// Constants: integers and the expressions made of them, floats.
+/// Constants: integers and the expressions made of them, floats.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Functions: signature, directives, and the statements of a body.
+/// Functions: signature, directives, and the statements of a body.
 #include "parser.h"
 
 namespace sgpu::ptx {

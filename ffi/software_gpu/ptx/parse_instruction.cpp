@@ -1,4 +1,4 @@
-// Instructions: guard, opcode with its modifiers, operands.
+/// Instructions: guard, opcode with its modifiers, operands.
 #include "parser.h"
 
 namespace sgpu::ptx {

@@ -1,4 +1,4 @@
-// Variables and parameters: space, alignment, type, sizes, initial value.
+/// Variables and parameters: space, alignment, type, sizes, initial value.
 #include <algorithm>
 
 #include "literal.h"

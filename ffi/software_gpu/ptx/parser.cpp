@@ -43,7 +43,8 @@ Module Parser::parseModule() {
   if (module_.target.empty()) fail("`.target`");
   for (const auto& [name, target] : module_.aliases) {
     if (!functions_.count(target)) {
-      refuse(current_.line, "alias `" + name + "` is of a function `" + target + "` that is nowhere");
+      refuse(current_.line,
+             "alias `" + name + "` is of a function `" + target + "` that is nowhere");
     }
   }
   return std::move(module_);
