@@ -276,6 +276,10 @@ export const schemas: Json = {
       })),
       memory_usage: array(object({ type: text, id: integer, byte_size: integer })),
     })),
+    device_memory: {
+      ...array(object({ model: text, type: text, byte_size: integer }, ["type", "byte_size"])),
+      description: "All that the device holds; only where every model is asked for",
+    },
   }, ["model_stats"]),
   RepositoryIndex: array(object({
     name: text,

@@ -18,7 +18,7 @@ import {
   decodeLoadRequest,
   indexRow,
 } from "./repository_requests.ts";
-import { statisticsReport } from "./statistics.ts";
+import { fullStatisticsReport, statisticsReport } from "./statistics.ts";
 
 /** What the routes need. */
 export interface RoutesOptions extends InferOptions, GenerateOptions {
@@ -44,7 +44,7 @@ export function openInferenceRoutes(options: RoutesOptions): readonly Route[] {
       if (reason !== undefined) throw new SluiceError("not_ready", reason);
       return emptyBody("text/plain");
     }),
-    get("/v2/models/stats", () => jsonBody(statisticsReport(engine.served()))),
+    get("/v2/models/stats", () => jsonBody(fullStatisticsReport(engine.served(), engine.memory()))),
     ...["/v2/models/:model", `/v2/models/:model${IN_VERSION}`].flatMap((path) =>
       modelRoutes(path, options)
     ),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { MemoryUse } from "../../../models/device.ts";
 import type { Duration, ServedModel } from "../../engine/api.ts";
 
 /** Statistics of one model version as `/stats` shows them. */
@@ -31,6 +32,23 @@ export interface StatisticsRow {
 export interface StatisticsReport {
   /** One row for every model version. */
   readonly model_stats: readonly StatisticsRow[];
+  /** All that the device holds, where every model is asked for; Triton has no such figure. */
+  readonly device_memory?: readonly { model?: string; type: string; byte_size: number }[];
+}
+
+/** Statistics of all model versions, and every byte of the device, those that no model has too. */
+export function fullStatisticsReport(
+  served: readonly ServedModel[],
+  memory: readonly MemoryUse[],
+): StatisticsReport {
+  return {
+    ...statisticsReport(served),
+    device_memory: memory.map(({ model, class: type, bytes }) => ({
+      ...(model === undefined ? {} : { model }),
+      type,
+      byte_size: bytes,
+    })),
+  };
 }
 
 /** Statistics of these model versions. There is no response cache, so its counts stay 0. */

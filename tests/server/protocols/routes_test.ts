@@ -99,8 +99,15 @@ Deno.test("GET stats has Triton's fields, batch sizes ascending", async () => {
       { type: "ephemeral", id: 0, byte_size: 200 },
     ],
   });
-  assert.equal((await json("/v2/models/m/stats")).model_stats.length, 2);
-  assert.equal((await json("/v2/models/stats")).model_stats.length, 3);
+  const ofOne = await json("/v2/models/m/stats");
+  assert.equal(ofOne.model_stats.length, 2);
+  assert.ok(!("device_memory" in ofOne));
+  const ofAll = await json("/v2/models/stats");
+  assert.equal(ofAll.model_stats.length, 3);
+  assert.deepEqual(ofAll.device_memory.slice(0, 2), [
+    { type: "overhead", byte_size: 5 },
+    { model: "m", type: "persistent", byte_size: 300 },
+  ]);
 });
 
 const YES = [
