@@ -20,8 +20,8 @@ export type Announce = (message: string) => void;
 /** What follows the colon is the number of a GPU. */
 type Open = (
   settings: DeviceSettings,
-  announce: Announce,
   ordinal: number,
+  announce: Announce,
 ) => Device | Promise<Device>;
 
 const DEVICES: Readonly<Record<string, Open>> = {
@@ -44,24 +44,24 @@ export async function openDevice(
   announce: Announce = () => {},
 ): Promise<Device> {
   const [kind, ordinal = "0"] = name.split(":");
-  return await DEVICES[kind](settings, announce, Number(ordinal));
+  return await DEVICES[kind](settings, Number(ordinal), announce);
 }
 
 function openCpu({ threads, memory }: DeviceSettings): Device {
   return openCpuDevice({ threads, memoryBytes: memory });
 }
 
-function openCuda(
-  { memory, cudaDriver }: DeviceSettings,
-  _announce: Announce,
-  ordinal: number,
-): Promise<Device> {
+function openCuda({ memory, cudaDriver }: DeviceSettings, ordinal: number): Promise<Device> {
   return openCudaDevice({ ordinal, driverPath: cudaDriver, memoryBytes: memory });
 }
 
-async function openBest(settings: DeviceSettings, announce: Announce): Promise<Device> {
+async function openBest(
+  settings: DeviceSettings,
+  ordinal: number,
+  announce: Announce,
+): Promise<Device> {
   try {
-    return await openCuda(settings, announce, 0);
+    return await openCuda(settings, ordinal);
   } catch (error) {
     announce(`Models run on the cpu. ${messageOf(error)}`);
     return openCpu(settings);

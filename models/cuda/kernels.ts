@@ -17,6 +17,9 @@ export interface Kernel {
   readonly parameters: readonly ParameterType[];
 }
 
+/** Threads of a block where each has one element. */
+export const ELEMENTWISE_BLOCK = 256;
+
 /** Axes that a broadcast may have. */
 export const MOST_AXES = 6;
 
@@ -26,11 +29,19 @@ const ALONG_AXIS = typesOf("ppiii");
 
 const broadcast: Kernel = {
   file: "elementwise",
-  block: 256,
+  block: ELEMENTWISE_BLOCK,
   parameters: [...typesOf("pppi"), LAYOUT],
 };
-const flat: Kernel = { file: "elementwise", block: 256, parameters: typesOf("pppiii") };
-const unary: Kernel = { file: "elementwise", block: 256, parameters: typesOf("ppi") };
+const flat: Kernel = {
+  file: "elementwise",
+  block: ELEMENTWISE_BLOCK,
+  parameters: typesOf("pppiii"),
+};
+const unary: Kernel = {
+  file: "elementwise",
+  block: ELEMENTWISE_BLOCK,
+  parameters: typesOf("ppi"),
+};
 
 /** All kernels by their names. */
 export const KERNELS = {

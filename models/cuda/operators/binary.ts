@@ -5,12 +5,10 @@
  */
 import { broadcastShape, broadcastStrides } from "../../onnx/shapes.ts";
 import { elementCount } from "../../tensor.ts";
-import { type KernelName, MOST_AXES } from "../kernels.ts";
+import { ELEMENTWISE_BLOCK, type KernelName, MOST_AXES } from "../kernels.ts";
 import { broadcastNumbers, isKnownDatatype, tensorOf } from "./numbers.ts";
 import type { Lowering } from "../lowering.ts";
 import type { DeviceOperator, OperatorCall, Value, ValueType } from "./operator.ts";
-
-const BLOCK = 256;
 
 /** What a kernel computes, for values that are known. */
 type Compute = (a: number, b: number) => number;
@@ -79,7 +77,7 @@ function launchBinary(
   const out = lowering.output(call, type);
   const count = elementCount(type.shape);
   const axes = joinedAxes(a.shape, b.shape, type.shape);
-  const grid = [Math.ceil(count / BLOCK), 1, 1] as const;
+  const grid = [Math.ceil(count / ELEMENTWISE_BLOCK), 1, 1] as const;
   const pointers = [lowering.place(a), lowering.place(b), out] as const;
   if (axes.length <= 1) {
     const [{ strideA, strideB } = { strideA: 0, strideB: 0 }] = axes;

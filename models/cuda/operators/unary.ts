@@ -4,9 +4,8 @@
  * @module
  */
 import { elementCount } from "../../tensor.ts";
+import { ELEMENTWISE_BLOCK } from "../kernels.ts";
 import type { DeviceOperator } from "./operator.ts";
-
-const BLOCK = 256;
 
 /** Square roots. */
 export const sqrt: DeviceOperator = unary("unary_sqrt_f32");
@@ -26,7 +25,13 @@ function unary(kernel: Name): DeviceOperator {
       const x = call.real(0);
       const count = elementCount(x.shape);
       const out = lowering.output(call, output);
-      lowering.launch(kernel, [Math.ceil(count / BLOCK), 1, 1], lowering.place(x), out, count);
+      lowering.launch(
+        kernel,
+        [Math.ceil(count / ELEMENTWISE_BLOCK), 1, 1],
+        lowering.place(x),
+        out,
+        count,
+      );
     },
   };
 }
