@@ -6,7 +6,7 @@
 import { ChunkPool } from "../../ffi/cuda/chunk_pool.ts";
 import { Context } from "../../ffi/cuda/context.ts";
 import { CudaDevice as Gpu } from "../../ffi/cuda/device.ts";
-import { type CudaDriver, openDriver } from "../../ffi/cuda/driver.ts";
+import type { CudaDriver } from "../../ffi/cuda/driver.ts";
 import type { Device, DeviceFault, Lane, MemoryUse, StagedModel } from "../device.ts";
 import { SluiceError } from "../errors.ts";
 import type { Model } from "../model.ts";
@@ -15,21 +15,12 @@ import { deviceError } from "./errors.ts";
 import { CudaExecutable } from "./executable.ts";
 import { KernelLibrary } from "./kernel_library.ts";
 import { CudaLane } from "./lane.ts";
+import type { CudaDeviceOptions } from "./mod.ts";
 import { PinnedPool } from "./pinned_pool.ts";
 import { ReplayPool } from "./replay_pool.ts";
 import { stagedGraph } from "./stage.ts";
 import { CudaStagedModel } from "./staged_model.ts";
 import { uploadWeights } from "./weights.ts";
-
-/** Settings of the cuda device. */
-export interface CudaDeviceOptions {
-  /** Its number among those of the machine; 0 when absent. */
-  readonly ordinal?: number;
-  /** The driver's library; the system's when absent. */
-  readonly driverPath?: string;
-  /** Capacity for weights and lanes, bytes. Default: 15/16 of what the device has free. */
-  readonly memoryBytes?: number;
-}
 
 /** The rest is for what the driver itself takes meanwhile: graphs, streams, the kernels' stacks. */
 const SHARE = 15 / 16;
@@ -40,14 +31,18 @@ const LEAST_MAJOR = 8;
 /**
  * Opens the cuda device.
  *
- * @throws {CudaUnavailableError} When there is no driver, or no GPU.
+ * @param driver Belongs to the device, and is disposed of where it cannot be opened.
+ * @param options What {@linkcode CudaDeviceOptions} says.
  * @throws {CudaError} When the driver refuses.
  * @throws {SluiceError} `unsupported` when the GPU is too old, `invalid_argument` when it has not as
  *   much memory.
  */
-export async function openCudaDevice(options: CudaDeviceOptions = {}): Promise<Device> {
+export async function openDeviceOf(
+  driver: CudaDriver,
+  options: Pick<CudaDeviceOptions, "ordinal" | "memoryBytes">,
+): Promise<Device> {
   await using parts = new AsyncDisposableStack();
-  const driver = parts.use(openDriver(options.driverPath));
+  parts.use(driver);
   const gpu = new Gpu(driver, options.ordinal ?? 0);
   checkCapability(gpu);
   const context = parts.use(new Context(gpu));
